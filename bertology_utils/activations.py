@@ -1,0 +1,51 @@
+"""Hidden states of words and sentences at every layer. Depends on `models` and `text`.
+
+Inputs run in batches of similar length; what comes back is pooled to words at once, so memory grows with words, not
+with padded pieces.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from .models import Specimen
+from .text import Encoding, Words, encode_words, model_inputs, pool_pieces, token_budget_batches, word_matrix
+
+
+@torch.inference_mode()
+def hidden_batches(
+    specimen: Specimen, encodings: Sequence[Encoding], budget: int = 4096
+) -> Iterator[tuple[list[int], torch.Tensor]]:
+    """Yields the indices of a batch and its hidden states `(layers + 1, batch, pieces, width)`."""
+    for indices in token_budget_batches([len(e) for e in encodings], budget):
+        batch = model_inputs(specimen, [encodings[i] for i in indices])
+        output = specimen.encoder(**batch, output_hidden_states=True)
+        yield indices, torch.stack(output.hidden_states)
+
+
+def word_vectors(specimen: Specimen, sentences: Sequence[Words], how: str = "mean") -> list[torch.Tensor]:
+    """Vectors of every word at every layer: for each sentence `(layers + 1, words, width)`, float32."""
+    encodings = encode_words(specimen, sentences)
+    vectors: list[torch.Tensor] = [torch.empty(0)] * len(encodings)
+    for indices, hidden in hidden_batches(specimen, encodings):
+        for row, i in enumerate(indices):
+            vectors[i] = pool_pieces(hidden[:, row], encodings[i].word_ids, how).float().clone()
+    return vectors
+
+
+def sentence_vectors(
+    specimen: Specimen, sentences: Sequence[Words], pool: str = "mean", pairs: Sequence[Words] | None = None
+) -> torch.Tensor:
+    """One vector a sentence and layer: `(layers + 1, sentences, width)`; the mean over words, or [CLS]."""
+    encodings = encode_words(specimen, sentences, pairs)
+    vectors = torch.empty(specimen.layers + 1, len(encodings), specimen.width)
+    for indices, hidden in hidden_batches(specimen, encodings):
+        vectors[:, indices] = hidden[:, :, 0] if pool == "cls" else _mean_over_words(hidden, encodings, indices)
+    return vectors
+
+
+def _mean_over_words(hidden: torch.Tensor, encodings: Sequence[Encoding], indices: list[int]) -> torch.Tensor:
+    chosen = [encodings[i] for i in indices]
+    weights = word_matrix(chosen, hidden.shape[2])
+    counts = (weights.sum(-1) > 0).sum(-1, keepdim=True)
+    return torch.einsum("lbpd,bp->lbd", hidden, weights.sum(1) / counts)

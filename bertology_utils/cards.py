@@ -1,0 +1,151 @@
+"""The verdict card of a claim: what was predicted, measured and controlled, and the verdict, as one HTML section.
+
+Depends on nothing of the project: its input is a `Result` of plain values that the ledger fills; the look is in
+book/assets/cards.css.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+# The word always stands beside the icon, so that no verdict is told by colour or sign alone.
+VERDICTS = {
+    "replicates": ("✓", "replicates"),
+    "contradicts": ("✗", "contradicts"),
+    "inconclusive": ("≈", "inconclusive"),
+    "not testable here": ("∅", "not-testable"),
+    "replicates (not specific)": ("◐", "not-specific"),
+}
+
+
+class Clause(NamedTuple):
+    """One comparison of a prediction: `left > right` as measured, with the 95 % interval (low, high) of the
+    difference."""
+
+    text: str
+    left: float
+    right: float
+    difference: float
+    low: float
+    high: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of one claim on one model: what the card and the ledger's row show.
+
+    prediction: the formula in words or signs; clauses and control_clauses: the same comparisons on the model and on
+    its control; unit: of the measured values ("accuracy", "%", ""); n: items; seeds: 0 where nothing was trained;
+    reason: why the verdict is not testable here or what limits it; published: the published figures as text.
+    """
+
+    id: str
+    statement: str
+    prediction: str
+    verdict: str
+    clauses: Sequence[Clause] = field(default_factory=tuple)
+    control_clauses: Sequence[Clause] = field(default_factory=tuple)
+    reason: str = ""
+    n: int = 0
+    seeds: int = 0
+    unit: str = ""
+    published: str = ""
+
+
+def verdict_card(result: Result, ledger: str = "../book/ledger.html") -> str:
+    """The card of one claim as HTML: `<section class="verdict-card" id="claim-<id>">`, with a link to its row in the
+    ledger.
+
+    Raises ValueError for an unknown verdict: verdicts are computed, so a misspelt one is a defect of the package.
+    """
+    if result.verdict not in VERDICTS:
+        raise ValueError(f"unknown verdict {result.verdict!r}")
+    icon, kind = VERDICTS[result.verdict]
+    identity = html.escape(result.id, quote=True)
+    parts = [
+        f'<section class="verdict-card verdict-{kind}" id="claim-{identity}" '
+        f'aria-labelledby="claim-{identity}-statement">',
+        f'<p class="verdict-statement" id="claim-{identity}-statement">{html.escape(result.statement)}</p>',
+        f'<p class="verdict-word"><span class="verdict-icon" aria-hidden="true">{icon}</span> '
+        f"<strong>{html.escape(result.verdict)}</strong>{_reason(result.reason)}</p>",
+        _facts(result),
+        _clause_table(result),
+        f'<p class="verdict-foot">{_sample(result)}<a href="{html.escape(ledger, quote=True)}#row-{identity}">'
+        f"<code>{identity}</code> in the ledger</a></p>",
+        "</section>",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def plain_card(result: Result) -> str:
+    """The card as text, for terminals and notebooks without HTML."""
+    icon, _ = VERDICTS[result.verdict]
+    lines = [f"{icon} {result.verdict}: {result.statement} [{result.id}]", f"  predicted: {result.prediction}"]
+    for who, clauses in (("model", result.clauses), ("control", result.control_clauses)):
+        lines += [
+            f"  {who}: {clause.text}: {clause.difference:+.3f} ({clause.low:+.3f} to {clause.high:+.3f})"
+            for clause in clauses
+        ]
+    return "\n".join(lines + ([f"  {result.reason}"] if result.reason else []))
+
+
+def _reason(reason: str) -> str:
+    return f' <span class="verdict-reason">({html.escape(reason)})</span>' if reason else ""
+
+
+def _facts(result: Result) -> str:
+    pairs = [("Predicted", result.prediction, True), ("Published", result.published, False)]
+    shown = [
+        f"<dt>{name}</dt><dd>{_code(text) if code else html.escape(text)}</dd>" for name, text, code in pairs if text
+    ]
+    return f'<dl class="verdict-facts">{"".join(shown)}</dl>' if shown else ""
+
+
+def _code(text: str) -> str:
+    return f"<code>{html.escape(text)}</code>"
+
+
+def _clause_table(result: Result) -> str:
+    if not result.clauses:
+        return ""
+    rows = [_clause_row("model", clause) for clause in result.clauses]
+    rows += [_clause_row("control", clause) for clause in result.control_clauses]
+    unit = f" ({html.escape(result.unit)})" if result.unit else ""
+    headings = ("Who", "Clause", f"Left{unit}", f"Right{unit}", "Difference", "95 % interval", "Holds")
+    head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
+    label = html.escape(f"Measured values of claim {result.id}", quote=True)
+    return (
+        f'<div class="verdict-scroll" role="region" tabindex="0" aria-label="{label}"><table class="verdict-table">'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _clause_row(who: str, clause: Clause) -> str:
+    holds = {"replicates": "yes", "contradicts": "no"}.get(clause.verdict, "undecided")
+    cells = [
+        _code(clause.text),
+        _value(clause.left),
+        _value(clause.right),
+        f"{clause.difference:+.3g}",
+        f"{clause.low:+.3g} to {clause.high:+.3g}",
+        holds,
+    ]
+    return (
+        f'<tr class="verdict-{who}"><th scope="row">{who}</th>'
+        + "".join(f"<td>{cell}</td>" for cell in cells)
+        + "</tr>"
+    )
+
+
+def _value(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+
+def _sample(result: Result) -> str:
+    parts = [f"{result.n:,} item{'s' if result.n != 1 else ''}"] if result.n else []
+    parts += [f"{result.seeds} seed{'s' if result.seeds != 1 else ''}"] if result.seeds else []
+    return f"{', '.join(parts)}. " if parts else ""

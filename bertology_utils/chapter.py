@@ -1,0 +1,192 @@
+"""What a notebook uses: one `Chapter` object that loads, measures, tests, tells and records. Depends on all before it.
+
+The control runs through the same code as the model: `measure` calls one closure on both, and `test` applies the
+prediction of the claims file to both.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from IPython.display import HTML, Markdown, display
+from transformers.utils import logging as transformers_logging
+
+from . import cards
+from .errors import BertologyError, unknown
+from .ledger import Claim, claim_by_id
+from .models import Specimen, load, twin, with_attention
+from .predictions import NOT_TESTABLE, Judgement, judge, parse, verdict
+from .project import CHAPTERS, PROFILES
+from .statistics import as_samples
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What one closure measured on the specimen and on its untrained twin."""
+
+    model: Any
+    twin: Any
+
+    def map(self, function: Callable[[Any], Any]) -> "Runs":
+        return Runs(function(self.model), function(self.twin))
+
+
+class Chapter:
+    """The state of one chapter's run; see `open_chapter`."""
+
+    def __init__(self, name: str, model: str, profile: str, seed: int, record: str | None):
+        if name not in CHAPTERS:
+            raise unknown("chapter", name, CHAPTERS)
+        if profile not in PROFILES:
+            raise unknown("profile", profile, PROFILES)
+        self.name, self.model_name, self.profile, self.seed = name, model, profile, seed
+        self.record_path = Path(record) if record else None
+        self.data = "embedded"
+        self.results: list[dict[str, Any]] = []
+
+    @cached_property
+    def specimen(self) -> Specimen:
+        return load(self.model_name)
+
+    @cached_property
+    def twin(self) -> Specimen:
+        return twin(self.specimen)
+
+    @cached_property
+    def eager(self) -> Specimen:
+        """The specimen with eager attention, which alone returns attention maps."""
+        return with_attention(self.specimen, "eager")
+
+    @cached_property
+    def eager_twin(self) -> Specimen:
+        return with_attention(self.twin, "eager")
+
+    def scale(self, *, smoke: Any, live: Any, full: Any) -> Any:
+        """The size of an experiment under the current profile."""
+        return {"smoke": smoke, "live": live, "full": full}[self.profile]
+
+    def measure(self, evaluate: Callable[[Specimen], Any], eager: bool = False) -> Runs:
+        """Runs one closure on the specimen and on its twin."""
+        pair = (self.eager, self.eager_twin) if eager else (self.specimen, self.twin)
+        return Runs(*(evaluate(specimen) for specimen in pair))
+
+    def test(self, identity: str, runs: Any, control: Mapping[str, Any] | None = None) -> None:
+        """Judges a claim on named samples, shows the verdict card and records the result.
+
+        Args:
+            runs: a `Runs` of sample mappings, or the model's samples with `control` beside them.
+        """
+        claim = self._claim(identity)
+        samples, control = (runs.model, runs.twin) if isinstance(runs, Runs) else (runs, control)
+        if control is None:
+            raise BertologyError(f"The claim '{identity}' is tested without a control.")
+        prediction, given = claim.parsed_prediction, parse(claim.given) if claim.given else None
+        model, control = (judge(prediction, given, side, self.seed) for side in (samples, control))
+        used = as_samples({name: samples[name] for name in prediction.names})
+        n = min((a.shape[-1] for a in used.values() if a.ndim), default=1)
+        seeds = max((len(a) for a in used.values() if a.ndim == 2), default=1)
+        self._add(claim, verdict(model, control, claim.specific), model.reason, model, control, n, seeds)
+
+    def not_testable(self, identity: str, reason: str) -> None:
+        """Records that a claim cannot be tested here, with the reason."""
+        self._add(self._claim(identity), NOT_TESTABLE, reason, Judgement(), Judgement(), 0, 0)
+
+    def needs_mlm_head(self, *identities: str) -> bool:
+        """Whether the specimen can fill in blanks; if not, the given claims are recorded as not testable."""
+        if not self.specimen.has_mlm_head:
+            for identity in identities:
+                self.not_testable(identity, f"{self.model_name} has no masked-LM head")
+        return self.specimen.has_mlm_head
+
+    def say(self, text: str) -> None:
+        """One sentence of prose whose numbers come from this run."""
+        display(Markdown(text))
+
+    def close(self) -> None:
+        """Writes the record, once, when the chapter has run to its end."""
+        if self.record_path is None:
+            return
+        part = self.record_path.with_name(self.record_path.name + ".tmp")
+        part.write_text(json.dumps({"chapter": self.name, "results": self.results}, indent=1), encoding="utf-8")
+        part.replace(self.record_path)
+
+    def _claim(self, identity: str) -> Claim:
+        claim = claim_by_id(identity)
+        if any(result["id"] == identity for result in self.results):
+            raise BertologyError(f"The claim '{identity}' is tested twice in the chapter '{self.name}'.")
+        return claim
+
+    def _add(
+        self, claim: Claim, word: str, reason: str, model: Judgement, control: Judgement, n: int, seeds: int
+    ) -> None:
+        # The weakest clause decides, so it is the one whose difference and interval stand for the claim.
+        weakest = min(range(len(model.clauses)), key=lambda i: model.clauses[i].low, default=None)
+        deciding = model.clauses[weakest] if weakest is not None else None
+        self.results.append(
+            {
+                "id": claim.id,
+                "model": self.model_name,
+                "model_sha256": self.specimen.sha256,
+                "profile": self.profile,
+                "data": self.data,
+                "measured": deciding and deciding.left,
+                "control": deciding and control.clauses[weakest].left,
+                "difference": deciding and deciding.difference,
+                "ci_low": deciding and deciding.low,
+                "ci_high": deciding and deciding.high,
+                "n": int(n),
+                "seeds": int(seeds),
+                "verdict": word,
+                "reason": reason,
+                "anchor": f"notebooks/{self.name}.html#claim-{claim.id}",
+                "model_verdict": deciding and model.verdict,
+                "control_verdict": deciding and control.verdict,
+                "clauses": [vars(c) for c in model.clauses],
+                "control_clauses": [vars(c) for c in control.clauses],
+            }
+        )
+        display(HTML(cards.verdict_card(_card(claim, word, reason, model, control, n, seeds))))
+
+
+def _card(
+    claim: Claim, word: str, reason: str, model: Judgement, control: Judgement, n: int, seeds: int
+) -> cards.Result:
+    return cards.Result(
+        id=claim.id,
+        statement=claim.statement,
+        prediction=claim.full_prediction,
+        verdict=word,
+        clauses=[cards.Clause(*vars(c).values()) for c in model.clauses],
+        control_clauses=[cards.Clause(*vars(c).values()) for c in control.clauses],
+        reason=reason,
+        n=n,
+        seeds=seeds,
+        published=claim.published_text,
+    )
+
+
+def open_chapter(
+    name: str, model: str = "pocket-bert", profile: str = "live", seed: int = 0, record: str | None = None
+) -> Chapter:
+    """Opens a chapter: fixes seeds and threads, says what runs on what, and returns its `Chapter`."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    torch.manual_seed(seed)
+    np.random.seed(seed)
+    if "OMP_NUM_THREADS" in os.environ:
+        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    chapter = Chapter(name, model, profile, seed, record)
+    s = chapter.specimen
+    head = "" if s.has_mlm_head else ", without a masked-LM head"
+    chapter.say(
+        f"Specimen `{s.name}`: {s.layers} layers × {s.width} wide × {s.heads} heads, "
+        f"{s.vocabulary_size:,} pieces{head}. Control: its untrained twin. Profile `{profile}`, seed {seed}."
+    )
+    return chapter

@@ -1,0 +1,204 @@
+"""The command line `bertology`. Depends on every module only inside the command that needs it, so that help is quick.
+
+Mistakes of the user end in one or two lines on stderr: exit code 2 for a wrong call, 1 for everything else, 130 after
+an interrupt.
+"""
+
+import errno
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import DEFAULT_PROFILE, find_root
+
+app = typer.Typer(
+    help="Runs and builds the executable companion to *A Primer in BERTology*.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+INTERRUPTED = "Interrupted; nothing half-written was kept."
+
+Root = Annotated[Path | None, typer.Option("--root", help="The book's folder; by default the nearest one above.")]
+Profile = Annotated[str, typer.Option("--profile", "-p", help="smoke, live or full.")]
+
+
+def book_folder(root: Path | None) -> Path:
+    """The book to work on; a folder that was named must be one, and is never replaced by another."""
+    if root is not None and not ((root / "notebooks").is_dir() and (root / "_toc.yml").is_file()):
+        raise BertologyError(f"There is no book in {root}: it has no notebooks/ and _toc.yml.")
+    return find_root(root)
+
+
+@app.command()
+def run(
+    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", help="An embedded model, random:NAME, a folder or a hub id; may be repeated."),
+    ] = None,
+    profile: Profile = DEFAULT_PROFILE,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
+    scheduler: Annotated[str | None, typer.Option(help="A running dask scheduler, tcp://host:port.")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Run fresh chapters again.")] = False,
+    online: Annotated[bool, typer.Option("--online", help="Let chapters use the network.")] = False,
+    root: Root = None,
+) -> None:
+    """Execute chapters on models, in parallel, and keep what is fresh."""
+    from bertology_utils.project import plan
+    from bertology_utils.runner import run_jobs
+
+    planned = plan(book_folder(root), chapters, model, profile, seed, online)
+    console = Console(stderr=True)
+    outcomes = run_jobs(planned, workers=jobs, scheduler=scheduler, force=force, online=online, console=console)
+    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+    if failed:
+        names = ", ".join(sorted(outcome.job.label for outcome in failed))
+        raise BertologyError(
+            f"{len(failed)} of {len(planned)} failed: {names}\n"
+            f"Full text: {failed[0].job.folder.relative_to(failed[0].job.root)}/*.error.txt"
+        )
+
+
+@app.command()
+def build(
+    force: Annotated[bool, typer.Option("--force", help="Build even if nothing changed.")] = False,
+    root: Root = None,
+) -> None:
+    """Build the static book from the executed chapters; warnings are errors."""
+    from bertology_utils.build import build as build_book
+
+    folder = book_folder(root)
+    changed = build_book(folder, force)
+    print("Built" if changed else "Nothing changed:", folder / "_build" / "html" / "index.html")
+
+
+@app.command()
+def ledger(
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON list.")] = False,
+    root: Root = None,
+) -> None:
+    """Print the verdicts of the executed chapters."""
+    from bertology_utils.build import record_paths
+    from bertology_utils.ledger import collect_records
+
+    claims = collect_records(record_paths(book_folder(root)))
+    if as_json:
+        print(json.dumps(claims, indent=1, ensure_ascii=False))
+        return
+    results = [(claim, result) for claim in claims for result in claim["results"]]
+    if not results:
+        raise BertologyError("There are no fresh verdicts. Run `bertology run` first.")
+    rows = [(claim["id"], result["model"], result["profile"], result["verdict"]) for claim, result in results]
+    show(["claim", "model", "profile", "verdict"], rows)
+
+
+@app.command()
+def models(root: Root = None) -> None:
+    """List the models that are here: where from, licence, size, checksum."""
+    from bertology_utils.project import embedded_models
+
+    folder = book_folder(root) / "models"
+    rows = [describe_model(folder / name) for name in embedded_models(folder.parent)]
+    show(["model", "from", "licence", "size", "sha256"], rows)
+    print("Also: random:NAME (the untrained twin), minilm (optional package), a folder, an id of the hub (--online).")
+
+
+def describe_model(folder: Path) -> tuple[str, str, str, str, str]:
+    """One row of `bertology models`; the checksum is computed, not read."""
+    from bertology_utils.freshness import file_hash
+
+    weights = folder / "model.safetensors"
+    card = (folder / "README.md").read_text(encoding="utf-8") if (folder / "README.md").is_file() else ""
+    licences = [row.partition(":")[2].strip() for row in card.splitlines() if row.lower().startswith("license:")]
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    checksum = file_hash(weights)[:12] if weights.is_file() else "no weights"
+    return folder.name, f"models/{folder.name}", (licences or ["see its README"])[0], f"{size / 1e6:.1f} MB", checksum
+
+
+@app.command()
+def data(name: Annotated[str | None, typer.Argument(help="One data set in full.")] = None) -> None:
+    """List the data sets and the sources that each is available from."""
+    from bertology_utils.data import describe
+
+    rows = describe(name)
+    show(list(rows[0]), [tuple(map(str, row.values())) for row in rows])
+
+
+@app.command()
+def pretrain(
+    configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Configuration files, run in turn.")],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")] = False,
+) -> None:
+    """Pre-train models from text; checkpoints survive an interruption."""
+    for config in configs:
+        if not config.is_file():
+            raise BertologyError(f"There is no configuration file {config}.")
+    from bertology_utils.pretraining.engine import pretrain as train
+
+    for config in configs:
+        train(config, resume=resume)
+
+
+@app.command()
+def teach(
+    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write; _build/teaching by default.")] = None,
+    root: Root = None,
+) -> None:
+    """Write student notebooks without solutions, slides and grading keys."""
+    from bertology_utils.teach import teach as write_material
+
+    folder = book_folder(root)
+    for chapter, exercises in write_material(folder, chapters, out):
+        minutes = sum(exercise.minutes or 0 for exercise in exercises)
+        print(f"{chapter}: {len(exercises)} exercises, {minutes} minutes")
+    print("Written:", out or folder / "_build" / "teaching")
+
+
+def show(columns: list[str], rows: list[tuple[str, ...]]) -> None:
+    """A table on a terminal, tab-separated lines elsewhere."""
+    console = Console()
+    if not console.is_terminal:
+        print("\n".join("\t".join(row) for row in [tuple(columns), *rows]))
+        return
+    table = Table(*columns, box=None)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code; defects of the package keep their traceback."""
+    try:
+        code = app(arguments, standalone_mode=False, prog_name="bertology") or 0
+        # typer turns an interrupt inside a command into this code without a word
+        return fail(INTERRUPTED, 130) if code == 130 else code
+    except BertologyError as error:
+        return fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return fail(INTERRUPTED, 130)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            return fail("No space left on the device.")
+        if isinstance(error, BrokenPipeError):
+            return fail("", 1)
+        return fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+    except typer.TyperException as error:
+        message = error.format_message()  # empty where the help was printed instead
+        return fail(f"{message}\nTry `bertology --help`." if message else "", error.exit_code)
+
+
+def fail(message: str, code: int = 1) -> int:
+    """Say what went wrong on stderr and give the exit code back."""
+    if message:
+        print(message, file=sys.stderr)
+    return code

@@ -1,0 +1,95 @@
+"""One distilled student: every other layer of the teacher, taught by its predictions and hidden states.
+
+Depends on `mlm_training` and the `Specimen` of `models`. The recipe is sanh2019distilbert's, but short.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.mlm_training import IGNORED, endless_batches, masked_logits, optimise
+from bertology_utils.regimens import encoder_layers
+from bertology_utils.text import encode_words
+
+if TYPE_CHECKING:
+    from bertology_utils.models import Specimen
+
+
+def kept_layers(teacher_layers: int, student_layers: int) -> list[int]:
+    """0-based teacher layers the student starts from, spread evenly: 12 -> 6 gives 0, 2, 4, 7, 9, 11 as DistilBERT."""
+    if not 1 <= student_layers <= teacher_layers:
+        raise BertologyError(f"A student of this teacher has 1 to {teacher_layers} layers, not {student_layers}.")
+    return [int(i + 0.5) for i in np.linspace(0, teacher_layers - 1, student_layers)]
+
+
+def student_of(teacher: Specimen, layers: int | None = None) -> Specimen:
+    """An untaught student: embeddings, head and `layers` blocks (half of them by default) copied from the teacher."""
+    kept = kept_layers(teacher.layers, layers or max(1, teacher.layers // 2))
+    model = copy.deepcopy(teacher.model)
+    blocks = encoder_layers(model.base_model)
+    for i in reversed(range(len(blocks))):
+        if i not in kept:
+            del blocks[i]
+    for config in {id(c): c for c in (model.config, model.base_model.config)}.values():
+        config.num_hidden_layers = len(kept)
+    name = f"{teacher.name}/student-{len(kept)}"
+    digest = hashlib.sha256(f"{teacher.sha256}{name}".encode()).hexdigest()
+    return dataclasses.replace(teacher, name=name, model=model.eval(), sha256=digest)
+
+
+def distillation_loss(
+    student: nn.Module,
+    teacher: nn.Module,
+    batch: dict[str, Tensor],
+    weights: tuple[float, float, float] = (5.0, 2.0, 1.0),
+    temperature: float = 2.0,
+) -> Tensor:
+    """5 KL(teacher || student at T = 2) T^2 + 2 masked-LM loss + 1 (1 - cosine of last hidden states), a scalar.
+
+    Deviation: the KL is taken at masked positions only, the cosine over all real pieces.
+    """
+    chosen = batch["labels"] != IGNORED
+    with torch.no_grad():
+        target, teacher_hidden = masked_logits(teacher, batch, chosen)
+    logits, hidden = masked_logits(student, batch, chosen)
+    kl = nn.functional.kl_div(
+        (logits / temperature).log_softmax(-1),
+        (target / temperature).log_softmax(-1),
+        log_target=True,
+        reduction="batchmean",
+    )
+    mlm = nn.functional.cross_entropy(logits, batch["labels"][chosen])
+    real = batch["attention_mask"].bool()
+    cosine = nn.functional.cosine_similarity(hidden[real], teacher_hidden[real], dim=-1).mean()
+    return weights[0] * kl * temperature**2 + weights[1] * mlm + weights[2] * (1 - cosine)
+
+
+def distill(
+    teacher: Specimen,
+    sentences: Sequence[Sequence[str]],
+    steps: int = 100,
+    seed: int = 0,
+    *,
+    layers: int | None = None,
+    learning_rate: float = 3e-4,
+    budget: int = 1024,
+) -> tuple[Specimen, np.ndarray]:
+    """The student after `steps` steps on the sentences, and its losses (steps,); needs a masked-LM head."""
+    if not teacher.has_mlm_head:
+        raise BertologyError(f"{teacher.name} has no masked-language-model head, so it has no predictions to teach.")
+    student = student_of(teacher, layers)
+    feed = endless_batches(teacher, encode_words(teacher, sentences), seed, budget)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        loss = lambda: distillation_loss(student.model, teacher.model, next(feed))  # noqa: E731 - one line, used once
+        losses = optimise(student.model, loss, steps, learning_rate)
+    return student, losses

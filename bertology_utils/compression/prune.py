@@ -1,0 +1,142 @@
+"""Pruning masks over an encoder's weight matrices: by magnitude, by head, and the good, random and bad sets.
+
+Depends on torch and the layout of `heads`. A mask set is {parameter name: boolean tensor, True = kept}; names are those
+of the module that it was made for (usually the encoder). `training.finetune(masks=...)` trains under one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.heads import head_grid, output_projections
+
+Masks = dict[str, Tensor]
+
+
+def prunable(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The weight matrices of the encoder's blocks: no embeddings, norms, biases, pooler or heads (as the studies)."""
+    return {
+        name: parameter
+        for name, parameter in model.named_parameters()
+        if parameter.dim() == 2 and "layer." in name and "embedding" not in name
+    }
+
+
+def sparsity(masks: Mapping[str, Tensor]) -> float:
+    """Share of weights that are pruned."""
+    return 1 - sum(int(m.sum()) for m in masks.values()) / sum(m.numel() for m in masks.values())
+
+
+# ---------------------------------------------------------------- magnitude
+
+
+@torch.no_grad()
+def magnitude_masks(model: nn.Module, share: float) -> Masks:
+    """Prune exactly `round(share * weights)` weights of smallest magnitude, over all matrices (chen2020lottery)."""
+    if not 0 <= share <= 1:
+        raise BertologyError(f"A sparsity lies between 0 and 1, got {share}.")
+    matrices = prunable(model)
+    flat = torch.cat([weight.abs().flatten() for weight in matrices.values()]).numpy()
+    count = round(share * flat.size)
+    kept = np.ones(flat.size, dtype=bool)
+    if count:  # partition, not a threshold: ties at the threshold would miss the asked count
+        kept[np.argpartition(flat, count - 1)[:count]] = False
+    return _unflatten(torch.from_numpy(kept), matrices)
+
+
+def random_masks(like: Mapping[str, Tensor], seed: int = 0) -> Masks:
+    """As many kept weights as `like`, drawn over all matrices together."""
+    generator = torch.Generator().manual_seed(seed)
+    flat = torch.cat([mask.flatten() for mask in like.values()])
+    return _unflatten(flat[torch.randperm(flat.numel(), generator=generator)], like)
+
+
+def bad_masks(good: Mapping[str, Tensor], seed: int = 0) -> Masks:
+    """The bad set of prasanna2020bert: drawn from what `good` prunes, filled up from the rest to its size."""
+    generator = torch.Generator().manual_seed(seed)
+    flat = torch.cat([mask.flatten() for mask in good.values()])
+    order = (flat.float() + torch.rand(flat.numel(), generator=generator) * 0.999).argsort()  # the pruned come first
+    bad = torch.zeros_like(flat)
+    bad[order[: int(flat.sum())]] = True
+    return _unflatten(bad, good)
+
+
+def _unflatten(flat: Tensor, like: Mapping[str, Tensor]) -> Masks:
+    parts = flat.split([tensor.numel() for tensor in like.values()])
+    return {name: part.view(tensor.shape) for (name, tensor), part in zip(like.items(), parts, strict=True)}
+
+
+# ---------------------------------------------------------------- heads
+
+
+def head_masks(model: nn.Module, keep: Tensor) -> Masks:
+    """Masks that zero the W_O columns of the heads where `keep` (layers, heads) is False: the same as gates of 0."""
+    if tuple(keep.shape) != head_grid(model):
+        raise BertologyError(f"keep has shape {tuple(keep.shape)}; (layers, heads) is {head_grid(model)}.")
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    masks = {}
+    for layer, projection in enumerate(output_projections(model)):
+        weight = projection.weight  # (width, heads * head width)
+        columns = keep[layer].bool().repeat_interleave(weight.shape[1] // keep.shape[1])
+        masks[names[id(weight)]] = columns.expand_as(weight).clone()
+    return masks
+
+
+def random_heads(keep: Tensor, seed: int = 0) -> Tensor:
+    """(layers, heads) with as many heads as `keep`, at random."""
+    return random_masks({"heads": keep.bool()}, seed)["heads"]
+
+
+def bad_heads(keep: Tensor, seed: int = 0) -> Tensor:
+    """(layers, heads) with as many heads as `keep`, the pruned ones first."""
+    return bad_masks({"heads": keep.bool()}, seed)["heads"]
+
+
+@torch.no_grad()
+def remove_heads(model: nn.Module, keep: Tensor) -> None:
+    """Cut heads out of a BERT-like model in place, for real: its query, key, value and output matrices get smaller.
+
+    Every layer must keep a head. Gates no longer fit the model afterwards.
+    """
+    if not bool(keep.bool().any(1).all()):
+        raise BertologyError("Every layer must keep at least one head; drop the layer instead.")
+    blocks = [m for m in model.modules() if hasattr(m, "self") and hasattr(m, "output")]
+    if len(blocks) != len(keep):
+        raise BertologyError(f"Heads of {type(model).__name__} cannot be cut out: unknown layout.")
+    for attention, kept in zip(blocks, keep.bool(), strict=True):
+        rows = kept.repeat_interleave(attention.self.attention_head_size)
+        for name in ("query", "key", "value"):
+            linear = getattr(attention.self, name)
+            linear.weight, linear.bias = nn.Parameter(linear.weight[rows]), nn.Parameter(linear.bias[rows])
+            linear.out_features = int(rows.sum())
+        dense = attention.output.dense
+        dense.weight, dense.in_features = nn.Parameter(dense.weight[:, rows]), int(rows.sum())
+
+
+# ---------------------------------------------------------------- using masks
+
+
+@torch.no_grad()
+def apply_masks(model: nn.Module, masks: Mapping[str, Tensor]) -> None:
+    """Zero the pruned weights in place."""
+    for name, mask in masks.items():
+        model.get_parameter(name).mul_(mask)
+
+
+@contextmanager
+def pruned(model: nn.Module, masks: Mapping[str, Tensor]) -> Iterator[None]:
+    """Run with the masks applied; the weights come back afterwards."""
+    saved = {name: model.get_parameter(name).detach().clone() for name in masks}
+    apply_masks(model, masks)
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for name, weight in saved.items():
+                model.get_parameter(name).copy_(weight)

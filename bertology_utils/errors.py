@@ -1,0 +1,20 @@
+"""Errors that a user can cause. Depends on nothing.
+
+Everything that a reader or researcher can get wrong ends in a `BertologyError`, whose text is the one or two lines
+that the command line prints; every other exception is a defect of the package.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class BertologyError(Exception):
+    """A mistake in the input, told in one or two clear lines."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> BertologyError:
+    """The error for a name that is not among the `known` ones, with the nearest of them."""
+    known = sorted(known)
+    near = get_close_matches(name, known, n=3, cutoff=0.4)
+    hint = f"Did you mean {', '.join(near)}?" if near else f"Known: {', '.join(known)}."
+    return BertologyError(f"There is no {kind} called '{name}'.\n{hint}")

@@ -1,0 +1,217 @@
+"""Decides whether an executed chapter still says what its sources would say. Depends on project only.
+
+A chapter is fresh when the hash of everything that can change its output is unchanged: the notebook's cells, the
+parameters, the package files that it can reach by import, the package's data files, the model files, the identity of
+the data, and the pinned requirements. Modification times are never looked at, except for the user's own data folder,
+whose files may be too large to read.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import CHAPTERS, Job, embedded_models, hub_folder, model_folder, read_json
+
+PACKAGE = "bertology_utils"
+DATA_SUFFIXES = {".yaml", ".yml", ".csv", ".json", ".txt"}
+DATA_VARIABLES = ("BERTOLOGY_DATA", "BERTOLOGY_SOURCES")
+NOT_THE_MODEL = {".md", ".part", ".log"}
+
+
+@dataclass(frozen=True)
+class State:
+    """Whether a job is `fresh`, `stale` or `missing`, and why."""
+
+    status: str
+    reason: str = ""
+
+    @property
+    def fresh(self) -> bool:
+        return self.status == "fresh"
+
+
+def digest(value: object) -> str:
+    """sha256 of the canonical JSON of a value."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _file_hash(path: Path, size: int, modified: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """sha256 of a file; read once a process for as long as size and time stay the same."""
+    status = path.stat()
+    return _file_hash(path, status.st_size, status.st_mtime_ns)
+
+
+def notebook_cells(path: Path) -> list[dict]:
+    """What of a notebook decides its output: type, source and tags of the cells, not stored outputs or counters.
+
+    Raises `BertologyError` where the file is no notebook.
+    """
+    try:
+        return [
+            {
+                "type": cell["cell_type"],
+                "source": "".join(cell["source"]),
+                "tags": sorted(cell.get("metadata", {}).get("tags", [])),
+            }
+            for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BertologyError(f"{path.parent.name}/{path.name} is not a notebook that can be read.") from None
+
+
+def notebook_code(cells: list[dict]) -> str:
+    """The notebook's Python as one module; lines of shell and magic commands are left out."""
+    lines = "\n".join(cell["source"] for cell in cells if cell["type"] == "code").splitlines()
+    return "\n".join("pass" if re.match(r"[%!]", line) else line for line in lines)
+
+
+def imported_names(source: str, package: str = PACKAGE) -> set[str]:
+    """Dotted names that a source may import, at any depth: `from a import b` gives both `a` and `a.b`.
+
+    `package` is the package that the source belongs to, where its relative imports start.
+    """
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parents, base] if base else parents)
+            found.add(base)
+            found.update(f"{base}.{alias.name}" for alias in node.names)
+    return found
+
+
+def module_files(root: Path, name: str) -> list[Path]:
+    """The files that importing the dotted `name` executes: the packages above it, and itself where it is a module."""
+    files = []
+    parts = name.split(".")
+    for end in range(1, len(parts) + 1):
+        stem = root.joinpath(*parts[:end])
+        files += [path for path in (stem / "__init__.py", stem.with_suffix(".py")) if path.is_file()]
+    return files
+
+
+def reachable_files(root: Path, code: str) -> list[Path]:
+    """Package files reachable by import from `code`, transitively, sorted; other packages are not followed."""
+    seen: set[Path] = set()
+    waiting = [(code, PACKAGE)]
+    while waiting:
+        source, package = waiting.pop()
+        for name in imported_names(source, package):
+            if name.partition(".")[0] != PACKAGE:
+                continue
+            for path in module_files(root, name):
+                if path not in seen:
+                    seen.add(path)
+                    # of `a.b` and of `a.__init__` alike, relative imports start at `a`
+                    dotted = ".".join(path.relative_to(root).with_suffix("").parts)
+                    waiting.append((path.read_text(encoding="utf-8"), dotted.rpartition(".")[0]))
+    return sorted(seen)
+
+
+def package_data(root: Path, chapter: str) -> list[Path]:
+    """The package's data files, without the claims of other chapters."""
+    others = set(CHAPTERS) - {chapter}
+    files = [path for path in (root / PACKAGE).rglob("*") if path.suffix in DATA_SUFFIXES and path.is_file()]
+    return sorted(path for path in files if not (path.parent.name == "claims" and path.stem in others))
+
+
+def model_hashes(root: Path, model: str) -> dict[str, str]:
+    """Hash of each file of a model; the revision from the local cache for a model of the hub, empty if not there."""
+    folder = model_folder(root, model)
+    if folder is not None:
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in NOT_THE_MODEL]
+        return {str(path.relative_to(folder)): file_hash(path) for path in files if path.name != "checksums.json"}
+    revision = hub_folder(model) / "refs" / "main"
+    return {"revision": revision.read_text().strip()} if revision.is_file() else {}
+
+
+def models_of(job: Job, cells: list[dict], files: list[Path]) -> list[str]:
+    """The job's model and the embedded models that its notebook or its instruments name.
+
+    The registry itself (`models.py`) names every model and so says nothing about what a chapter uses.
+    """
+    texts = [cell["source"] for cell in cells]
+    texts += [path.read_text(encoding="utf-8") for path in files if path.name != "models.py"]
+    named = [name for name in embedded_models(job.root) if any(name in text for text in texts)]
+    return sorted({job.model, *named})
+
+
+def data_identity() -> dict[str, object]:
+    """The user's data settings, and name, size and time of each file of the data folder."""
+    settings = {name: os.environ[name] for name in DATA_VARIABLES if os.environ.get(name)}
+    if not settings:
+        return {}
+    folder = Path(settings.get("BERTOLOGY_DATA", ""))
+    files = sorted(path for path in folder.rglob("*") if path.is_file()) if settings.get("BERTOLOGY_DATA") else []
+    listing = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return {"settings": settings, "files": digest(listing)}
+
+
+def recorded_results(job: Job) -> list[Path]:
+    """Files under `results/` that carry the chapter's name, which its page shows beside the live numbers."""
+    files = [path for path in (job.root / "results").rglob("*") if path.is_file()]
+    return sorted(path for path in files if job.chapter in str(path.relative_to(job.root)))
+
+
+def fingerprint(job: Job) -> dict[str, object]:
+    """Everything that decides a chapter's output, by kind, plus `hash` over the whole."""
+    cells = notebook_cells(job.source)
+    try:
+        files = reachable_files(job.root, notebook_code(cells))
+    except SyntaxError:  # the run itself will name the faulty cell; until then every package file counts
+        files = sorted((job.root / PACKAGE).rglob("*.py"))
+    package = [*files, *package_data(job.root, job.chapter), *recorded_results(job)]
+    requirements = job.root / "requirements.txt"
+    parts: dict[str, object] = {
+        "notebook": digest(cells),
+        "parameters": {"MODEL": job.model, "PROFILE": job.profile, "SEED": job.seed},
+        "files": {str(path.relative_to(job.root)): file_hash(path) for path in package},
+        "models": {name: model_hashes(job.root, name) for name in models_of(job, cells, files)},
+        "data": data_identity(),
+        "requirements": file_hash(requirements) if requirements.is_file() else "",
+    }
+    return {"hash": digest(parts), **parts}
+
+
+def difference(old: dict, new: dict) -> str:
+    """Which parts of two fingerprints differ, in a few words."""
+    names = []
+    for part in ("notebook", "parameters", "files", "models", "data", "requirements"):
+        before, after = old.get(part), new.get(part)
+        if before == after:
+            continue
+        if part in ("files", "models") and isinstance(before, dict):
+            names += [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+        else:
+            names.append(part)
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return f"{shown} changed" if names else "its record is of another version"
+
+
+def state(job: Job) -> State:
+    """Compare a job's executed notebook and record with its sources as they are now."""
+    record = read_json(job.record)
+    if not job.notebook.is_file() or not isinstance(record, dict):
+        return State("missing", "never executed" if not job.notebook.is_file() else "its record is missing")
+    run = record.get("run", {})
+    metadata = (read_json(job.notebook) or {}).get("metadata", {}).get("bertology", {})
+    if metadata.get("when") != run.get("when"):  # the process ended between the two moves
+        return State("stale", "notebook and record are of two runs")
+    old, new = run.get("freshness", {}), fingerprint(job)
+    return State("fresh") if old.get("hash") == new["hash"] else State("stale", difference(old, new))

@@ -1,0 +1,109 @@
+"""From scores per layer to samples about layers: bands, peaks, steps, expected layers. Needs numpy; knows no model.
+
+Scores are `(layers, seeds, items)`, layer 0 the embeddings. A claim that something is best "in the middle" is tested
+on the mean of a band of layers against the other bands: the place of the maximum of a flat, noisy curve falls into
+the middle by itself, and would prove anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+LOWER, UPPER = 1 / 3, 2 / 3  # bands of relative depth: low up to L/3, middle up to 2L/3, high above
+
+
+def band_of(layers: int) -> dict[str, np.ndarray]:
+    """Layer numbers of each band, for a model with `layers` blocks (so layers + 1 vectors)."""
+    depth = np.arange(layers + 1) / layers
+    inside = {"low": depth <= LOWER, "middle": (depth > LOWER) & (depth <= UPPER), "high": depth > UPPER}
+    return {name: np.flatnonzero(chosen) for name, chosen in inside.items()}
+
+
+def band_samples(scores: np.ndarray, prefix: str = "") -> dict[str, np.ndarray]:
+    """Means over the bands, and `first` and `last` layer: name -> (seeds, items)."""
+    found = {name: scores[chosen].mean(0) for name, chosen in band_of(len(scores) - 1).items()}
+    found |= {"first": scores[0], "last": scores[-1]}
+    return {prefix + name: values for name, values in found.items()}
+
+
+def pooled(scores: Sequence[np.ndarray]) -> np.ndarray:
+    """The mean score of several tasks, cut to the same number of items: (layers, seeds, items)."""
+    items = min(score.shape[-1] for score in scores)
+    return np.mean([score[..., :items] for score in scores], axis=0)
+
+
+def best_layer_samples(scores: np.ndarray, bands: Mapping[str, Sequence[int]]) -> dict[str, np.ndarray]:
+    """For each band of layers the score, on odd items, of its layer that is best on the even ones: (seeds, items)."""
+    choosing = scores[..., ::2].mean((1, 2))
+    return {name: scores[max(layers, key=lambda layer: choosing[layer]), :, 1::2] for name, layers in bands.items()}
+
+
+def window(layers: int, low: float, high: float) -> dict[str, list[int]]:
+    """Layers of relative depth between `low` and `high`, those `below` and those `above`."""
+    depth = np.arange(layers + 1) / layers
+    chosen = {"below": depth < low, "window": (depth >= low) & (depth <= high), "above": depth > high}
+    return {name: np.flatnonzero(inside).tolist() for name, inside in chosen.items()}
+
+
+def drop_samples(scores: np.ndarray, low: float, high: float) -> dict[str, np.ndarray]:
+    """The largest fall from one layer to the next in a window of relative depth, and outside of it: (seeds, items).
+
+    The steps are chosen on even items and measured on odd ones.
+    """
+    falls = scores[:-1] - scores[1:]  # fall number l ends in layer l + 1
+    depth = np.arange(1, len(scores)) / (len(scores) - 1)
+    inside = (depth >= low) & (depth <= high)
+    places = {"drop_window": np.flatnonzero(inside).tolist(), "drop_elsewhere": np.flatnonzero(~inside).tolist()}
+    return best_layer_samples(falls, places)
+
+
+def peak_layers(scores: np.ndarray, folds: int = 6) -> np.ndarray:
+    """The layer of the best score in each fold of the items, seeds pooled; tied layers are averaged: (folds,)."""
+    peaks = []
+    for rows in np.array_split(np.arange(scores.shape[-1]), folds):
+        curve = scores[..., rows].mean((1, 2))
+        peaks.append(np.flatnonzero(curve >= curve.max() - 1e-12).mean())
+    return np.array(peaks)
+
+
+def expected_layer_samples(cumulative: np.ndarray, name: str) -> dict[str, np.ndarray]:
+    """`<name>_moment` and `<name>_gain` (seeds, items); the ratio of their means is the expected layer.
+
+    sum_l l * (s_l - s_(l-1)) = L * s_L - sum_(l<L) s_l, so items can be resampled (tenney2019bert gives no interval).
+    """
+    layers = len(cumulative) - 1
+    return {f"{name}_moment": layers * cumulative[-1] - cumulative[:-1].sum(0),
+            f"{name}_gain": cumulative[-1] - cumulative[0]}
+
+
+def layers_to_share(cumulative: np.ndarray, share: float = 0.8, folds: int = 6) -> np.ndarray:
+    """How many layers it takes to reach `share` of the whole gain, in folds of the items: (folds,); 0 without gain."""
+    needed = []
+    for rows in np.array_split(np.arange(cumulative.shape[-1]), folds):
+        curve = cumulative[..., rows].mean((1, 2))
+        gain = curve.max() - curve[0]
+        needed.append(float(np.argmax(curve >= curve[0] + share * gain)) if gain > 0.01 else 0.0)
+    return np.array(needed)
+
+
+def flip_samples(cumulative: np.ndarray) -> dict[str, np.ndarray]:
+    """Items that the upper half of the layers sets right, or wrong: 0/1 (seeds, items)."""
+    middle, last = cumulative[(len(cumulative) - 1) // 2], cumulative[-1]
+    return {"wrong_to_right": (1 - middle) * last, "right_to_wrong": middle * (1 - last)}
+
+
+def mix_entropy(shares: np.ndarray) -> np.ndarray:
+    """Entropy of mixing weights over its maximum, 1 = all layers alike: (..., layers) to (...)."""
+    shares = np.asarray(shares, dtype=float)
+    return -(shares * np.log(np.clip(shares, 1e-12, None))).sum(-1) / np.log(shares.shape[-1])
+
+
+def top_samples(tasks: Sequence[np.ndarray], folds: int = 6) -> dict[str, np.ndarray]:
+    """`at_top`: is the best layer the last one? 0/1 (tasks * folds,). `peak`, `last`: scores of the best layer, chosen
+    on even items, and of the last layer on the odd ones, tasks averaged: (seeds, items)."""
+    at_top = np.concatenate([(peak_layers(scores, folds) == len(scores) - 1).astype(float) for scores in tasks])
+    scores = pooled(tasks)
+    everything = {"peak": range(len(scores)), "last": [len(scores) - 1]}
+    return {"at_top": at_top} | best_layer_samples(scores, everything)

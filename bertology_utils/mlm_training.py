@@ -1,0 +1,166 @@
+"""Short masked-language-model training of a specimen, and its loss a sentence.
+
+Depends on `models`, `text` and the masking rule of `pretraining.examples`; for seconds of training inside a notebook
+(continued training, bilingual models, distillation), where `pretraining` is for hours. The vocabulary is scored at the
+masked positions alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.pretraining.examples import IGNORED, SpecialIds, mask_tokens
+from bertology_utils.text import encode_words, model_inputs, token_budget_batches
+
+if TYPE_CHECKING:
+    from bertology_utils.models import Specimen
+
+
+def special_ids(specimen: Specimen) -> SpecialIds:
+    """The special pieces of a specimen's tokenizer; RoBERTa's names count as BERT's."""
+    t = specimen.tokenizer
+    return SpecialIds(t.pad_token_id, t.cls_token_id, t.sep_token_id, t.mask_token_id, specimen.vocabulary_size)
+
+
+def mask_batch(batch: Mapping[str, Tensor], special: SpecialIds, generator: torch.Generator) -> dict[str, Tensor]:
+    """The batch with 15 % of its pieces corrupted and `labels` (batch, pieces), at least one label a sequence."""
+    corrupted, labels = mask_tokens(batch["input_ids"], special, generator)
+    bare = (labels == IGNORED).all(1)
+    real = batch["attention_mask"].bool() & ~torch.isin(batch["input_ids"], torch.tensor([special.cls, special.sep]))
+    draws = torch.rand(labels.shape, generator=generator).masked_fill(~real, -1).argmax(1)
+    rows = torch.nonzero(bare & real.any(1)).flatten()
+    labels[rows, draws[rows]] = batch["input_ids"][rows, draws[rows]]
+    corrupted[rows, draws[rows]] = special.mask
+    return {**batch, "input_ids": corrupted, "labels": labels}
+
+
+@contextmanager
+def _head_sees(encoder: nn.Module, chosen: Tensor, seen: dict[str, Tensor]) -> Iterator[None]:
+    """Inside, the head gets the rows (1, chosen, width); `seen["hidden"]` keeps all of (batch, pieces, width)."""
+
+    def keep_rows(module, arguments, output):
+        seen["hidden"] = output.last_hidden_state
+        output.last_hidden_state = output.last_hidden_state[chosen].unsqueeze(0)
+        return output
+
+    handle = encoder.register_forward_hook(keep_rows)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def masked_logits(model: nn.Module, batch: Mapping[str, Tensor], chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits at the `chosen` (batch, pieces) positions, (chosen, vocabulary), and the last hidden states of all."""
+    seen: dict[str, Tensor] = {}
+    inputs = {key: value for key, value in batch.items() if key != "labels"}
+    with _head_sees(model.base_model, chosen, seen):
+        output = model(**inputs, return_dict=True)
+    logits = output.logits if "logits" in output else output.prediction_logits
+    return logits[0], seen["hidden"]
+
+
+def masked_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
+    """Mean cross-entropy (nats) over each example's masked pieces: (batch,). Fits `heads.head_importance`."""
+    labels = batch["labels"]
+    chosen = labels != IGNORED
+    logits, _ = masked_logits(model, batch, chosen)
+    losses = nn.functional.cross_entropy(logits, labels[chosen], reduction="none")
+    rows = chosen.nonzero()[:, 0]
+    sums = torch.zeros(len(labels), dtype=losses.dtype).index_add(0, rows, losses)
+    return sums / chosen.sum(1).clamp_min(1)
+
+
+def masked_batches(
+    specimen: Specimen, sentences: Sequence[Sequence[str]], seed: int = 0, budget: int = 4096
+) -> list[tuple[list[int], dict[str, Tensor]]]:
+    """[(indices, masked batch)], the same masks for the same seed, whatever model is then scored."""
+    encodings = encode_words(specimen, sentences)
+    generator = torch.Generator().manual_seed(seed)
+    special = special_ids(specimen)
+    groups = token_budget_batches([len(e) for e in encodings], budget)
+    plain = [model_inputs(specimen, [encodings[i] for i in group]) for group in groups]
+    return [(group, mask_batch(batch, special, generator)) for group, batch in zip(groups, plain, strict=True)]
+
+
+@torch.no_grad()
+def mlm_losses(specimen: Specimen, sentences: Sequence[Sequence[str]], seed: int = 0, budget: int = 4096) -> np.ndarray:
+    """Masked-token loss of each sentence (nats a masked piece): (sentences,)."""
+    if not specimen.has_mlm_head:
+        raise BertologyError(f"{specimen.name} has no masked-language-model head.")
+    result = np.empty(len(sentences), dtype=np.float32)
+    for rows, batch in masked_batches(specimen, sentences, seed, budget):
+        result[rows] = masked_loss(specimen.model, batch).numpy()
+    return result
+
+
+def endless_batches(specimen: Specimen, encodings: Sequence, seed: int, budget: int) -> Iterator[dict[str, Tensor]]:
+    """Shuffled, freshly masked batches for ever."""
+    rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+    special = special_ids(specimen)
+    while True:
+        rows = rng.permutation(len(encodings))
+        groups = token_budget_batches([len(encodings[row]) for row in rows], budget)
+        for group in rng.permutation(len(groups)):
+            batch = model_inputs(specimen, [encodings[rows[i]] for i in groups[group]])
+            yield mask_batch(batch, special, generator)
+
+
+def train_mlm(
+    specimen: Specimen,
+    sentences: Sequence[Sequence[str]],
+    steps: int,
+    seed: int = 0,
+    *,
+    train: str = "all",
+    learning_rate: float = 5e-4,
+    budget: int = 1024,
+) -> tuple[Specimen, np.ndarray]:
+    """A copy of the specimen trained on for `steps` steps, and its losses (steps,).
+
+    train: "all", or "embeddings" (the body frozen, only piece embeddings and the tied decoder learn: the transfer of
+    artetxe2019crosslingual). AdamW, 10 % warm-up, linear decay.
+    """
+    if train not in ("all", "embeddings"):
+        raise BertologyError(f"Unknown part to train {train!r}: choose all or embeddings.")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = copy.deepcopy(specimen.model)
+        if train == "embeddings":
+            model.requires_grad_(False)
+            model.get_input_embeddings().weight.requires_grad_(True)
+        feed = endless_batches(specimen, encode_words(specimen, sentences), seed, budget)
+        losses = optimise(model, lambda: masked_loss(model, next(feed)).mean(), steps, learning_rate)
+    model.requires_grad_(True)
+    return dataclasses.replace(specimen, model=model.eval()), losses
+
+
+def optimise(model: nn.Module, loss_of_step, steps: int, learning_rate: float) -> np.ndarray:
+    """`steps` AdamW steps on `loss_of_step()`, with warm-up, decay and clipping: losses (steps,)."""
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    optimiser = torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=0.01, fused=True)
+    warmup = max(1, steps // 10)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
+    )
+    model.train()
+    losses = []
+    for _ in range(steps):
+        loss = loss_of_step()
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimiser.step()
+        schedule.step()
+        losses.append(float(loss.detach()))
+    model.eval()
+    return np.array(losses)

@@ -1,0 +1,197 @@
+"""The pre-training objectives of section 6.1 as small pure functions: what is hidden, what is asked. Needs numpy only.
+
+Every function that chooses positions returns a boolean array over the pieces or words of one input, so that the choices
+can be exchanged; functions that make examples return plain tuples. Nothing here knows a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
+
+import numpy as np
+
+from bertology_utils.errors import BertologyError
+
+MASK_SHARE = 0.15
+SPAN_P, LONGEST_SPAN = 0.2, 10  # SpanBERT: lengths follow a geometric distribution, cut at ten words
+Words = Sequence[str]
+Document = Sequence[Words]
+
+
+# ---------------------------------------------------------------- what is masked
+
+
+def _budget(n: int, share: float) -> int:
+    """How many of `n` positions are predicted: at least one, as in devlin2019bert."""
+    return max(1, round(share * n))
+
+
+def token_mask(n: int, rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
+    """Single positions chosen evenly: booleans (n,); devlin2019bert."""
+    chosen = np.zeros(n, dtype=bool)
+    chosen[rng.permutation(n)[: _budget(n, share)]] = True
+    return chosen
+
+
+def group_mask(groups: Sequence[int | None], rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
+    """Whole groups of neighbouring positions: booleans (positions,).
+
+    `groups` numbers the group of each position; None is never masked. A group that would exceed the budget is passed
+    over, as in the whole-word masking of devlin2019bert; the first group is always taken.
+    """
+    numbers = np.array([-1 if group is None else group for group in groups])
+    chosen = np.zeros(len(numbers), dtype=bool)
+    budget = _budget(int((numbers >= 0).sum()), share)
+    for group in rng.permutation(np.unique(numbers[numbers >= 0])):
+        members = numbers == group
+        if not chosen.any() or chosen.sum() + members.sum() <= budget:
+            chosen |= members
+    return chosen
+
+
+def whole_word_mask(
+    word_ids: Sequence[int | None], rng: np.random.Generator, share: float = MASK_SHARE
+) -> np.ndarray:
+    """All pieces of a word together: booleans (pieces,). `word_ids` as in `text.Encoding`."""
+    return group_mask(word_ids, rng, share)
+
+
+def phrase_mask(chunks: Sequence[str], rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
+    """Whole phrases or names, from BIO tags: booleans (words,); phrase and entity masks, zhang2019ernie."""
+    groups, current = [], -1
+    for tag in chunks:
+        current += not tag.startswith("I")
+        groups.append(current)
+    return group_mask(groups, rng, share)
+
+
+def span_mask(n: int, rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
+    """Spans of geometric length until the budget is reached: booleans (n,) over words; joshi2020spanbert."""
+    chosen, budget = np.zeros(n, dtype=bool), _budget(n, share)
+    while chosen.sum() < budget:
+        length = min(int(rng.geometric(SPAN_P)), LONGEST_SPAN, budget - int(chosen.sum()))
+        start = int(rng.integers(0, n - length + 1))
+        chosen[start : start + length] = True
+    return chosen
+
+
+def frequency_mask(counts: Sequence[float], rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
+    """Rare words more often: positions drawn in proportion to count ** -0.5; lample2019crosslingual.
+
+    `counts` holds the corpus frequency of the word at each position; booleans (words,).
+    """
+    weights = np.asarray(counts, dtype=float) ** -0.5
+    chosen = np.zeros(len(weights), dtype=bool)
+    chosen[rng.choice(len(weights), _budget(len(weights), share), replace=False, p=weights / weights.sum())] = True
+    return chosen
+
+
+def span_boundaries(chosen: Sequence[bool]) -> list[tuple[int, int, int]]:
+    """(left neighbour, right neighbour, place in the span) of every masked position: what SpanBERT's second loss reads.
+
+    A span at the edge of the sentence has neighbour -1 or n, where the special pieces stand.
+    """
+    boundaries, position = [], 0
+    for masked, run in groupby(chosen):
+        length = len(list(run))
+        if masked:
+            boundaries += [(position - 1, position + length, place) for place in range(length)]
+        position += length
+    return boundaries
+
+
+# ---------------------------------------------------------------- how it is hidden
+
+
+def corrupt(
+    ids: Sequence[int],
+    chosen: Sequence[bool],
+    mask_id: int,
+    vocabulary: Sequence[int],
+    rng: np.random.Generator,
+    shares: tuple[float, float] = (0.8, 0.1),
+) -> np.ndarray:
+    """The ids with chosen positions hidden: 80 % the mask, 10 % any of `vocabulary`, the rest kept; devlin2019bert.
+
+    Another `mask_id` gives the [UNK] variant of clinchant2019use.
+    """
+    ids, chosen = np.array(ids), np.asarray(chosen)
+    fate = rng.random(len(ids))
+    ids[chosen & (fate < shares[0])] = mask_id
+    replaced = chosen & (fate >= shares[0]) & (fate < sum(shares))
+    ids[replaced] = rng.choice(np.asarray(vocabulary), int(replaced.sum()))
+    return ids
+
+
+def replaced_tokens(
+    ids: Sequence[int], chosen: Sequence[bool], proposals: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Replaced-token detection: the ids with a generator's proposals filled in, and whether each piece is now false.
+
+    A proposal that happens to be right counts as original (the rule of ELECTRA). Both (pieces,).
+    """
+    filled = np.where(chosen, proposals, ids)
+    return filled, filled != np.asarray(ids)
+
+
+def shuffle_ngram(words: Words, rng: np.random.Generator, n: int = 3) -> tuple[list[str], int]:
+    """One n-gram put into another order, to be restored (wang2019structbert): the words and where it starts."""
+    if len(words) < n:
+        raise BertologyError(f"A sentence of {len(words)} words has no {n}-gram to shuffle.")
+    start = int(rng.integers(0, len(words) - n + 1))
+    gram = list(words[start : start + n])
+    orders = [order for order in (rng.permutation(n) for _ in range(20)) if [gram[i] for i in order] != gram]
+    shuffled = [gram[i] for i in orders[0]] if orders else gram
+    return [*words[:start], *shuffled, *words[start + n :]], start
+
+
+def permutation_attention(order: Sequence[int]) -> np.ndarray:
+    """Who may see whom when words are predicted in `order`: booleans (n, n), row i sees column j; yang2019xlnet.
+
+    Position i sees the positions that come before it in the order, wherever they stand in the sentence.
+    """
+    rank = np.argsort(order)
+    return rank[:, None] > rank[None, :]
+
+
+# ---------------------------------------------------------------- pairs of sentences
+
+
+def _neighbours(documents: Iterable[Document]) -> list[tuple[int, Words, Words]]:
+    return [(d, first, second) for d, sentences in enumerate(documents) for first, second in pairwise(sentences)]
+
+
+def next_sentence_pairs(
+    documents: Sequence[Document], rng: np.random.Generator, true_share: float = 0.5
+) -> list[tuple[Words, Words, int]]:
+    """(first, second, label): the true next sentence (1), or one from another document (0); devlin2019bert."""
+    if len(documents) < 2:
+        raise BertologyError("Random next sentences need at least two documents.")
+    pairs = []
+    for document, first, second in _neighbours(documents):
+        label = int(rng.random() < true_share)
+        if not label:
+            other = documents[(document + int(rng.integers(1, len(documents)))) % len(documents)]
+            second = other[int(rng.integers(len(other)))]
+        pairs.append((first, second, label))
+    return pairs
+
+
+def sentence_order_pairs(documents: Sequence[Document], rng: np.random.Generator) -> list[tuple[Words, Words, int]]:
+    """(first, second, label): neighbours in their order (1) or swapped (0), half of each; lan2019albert."""
+    pairs = []
+    for _, first, second in _neighbours(documents):
+        label = int(rng.random() < 0.5)
+        pairs.append((first, second, 1) if label else (second, first, 0))
+    return pairs
+
+
+def three_way_pairs(documents: Sequence[Document], rng: np.random.Generator) -> list[tuple[Words, Words, int]]:
+    """(first, second, label): the next (1), the previous (2) or a random one (0), equally often; wang2019structbert."""
+    pairs = []
+    for first, second, is_next in next_sentence_pairs(documents, rng, true_share=2 / 3):
+        swapped = is_next and rng.random() < 0.5
+        pairs.append((second, first, 2) if swapped else (first, second, is_next))
+    return pairs
+

@@ -1,0 +1,174 @@
+"""What the generated pages say, before it is HTML: claims with results, conflicts with outcomes, run records.
+
+Depends on `ledger` and on what a run and a build leave under `_executed/`: `ledger.json` and one record a
+chapter. Everything here is computed from those files; no verdict and no number is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.ledger import load_claims, published_text
+
+CONFLICTS = Path(__file__).parent / "claims" / "conflicts.yaml"
+SYSTEMS = Path(__file__).with_name("systems.yaml")
+NOT_RUN = "not run"  # no chapter tested it
+SPECIFIC, UNSPECIFIC = "replicates", "replicates (not specific)"
+VERDICTS = (SPECIFIC, UNSPECIFIC, "contradicts", "inconclusive", "not testable here", NOT_RUN)
+KINDS = ("contradiction", "tension", "method", "caveat", "reading")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim as the ledger page shows it; `results` are the objects of `ledger.json`."""
+
+    id: str
+    section: str
+    notebook: str
+    kind: str
+    statement: str
+    studies: tuple[str, ...]
+    published: str = ""
+    contested_with: tuple[str, ...] = ()
+    specific: bool = True
+    results: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def live(self) -> dict[str, Any] | None:
+        """The result that the book's own pages show: the chapter's default model, profile `live`."""
+        live = [result for result in self.results if result.get("profile") == "live"]
+        own = [result for result in live if not str(result.get("model", "")).startswith("random:")]
+        embedded = [result for result in own if str(result.get("model", "")).startswith("pocket")]
+        return next(iter(embedded or own), None)
+
+    @property
+    def recorded(self) -> dict[str, Any] | None:
+        """The latest recorded result of the `full` profile."""
+        full = [result for result in self.results if result.get("profile") == "full"]
+        return max(full, key=lambda result: str(result.get("date", "")), default=None)
+
+    @property
+    def verdict(self) -> str:
+        """The live verdict, or `not run`."""
+        return verdict_of(self.live)
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A pair of claims (or one claim that is split within itself) and what is at issue."""
+
+    pair: tuple[str, ...]
+    kind: str
+    theme: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One executed chapter; `facts` is the `run` entry of its record."""
+
+    profile: str
+    model: str
+    chapter: str
+    facts: dict[str, Any] = field(hash=False)
+
+
+def verdict_of(result: dict[str, Any] | None) -> str:
+    """The verdict of one result, brought to the fixed vocabulary (`not testable here (reason)` loses its reason)."""
+    if not result or not result.get("verdict"):
+        return NOT_RUN
+    verdict = str(result["verdict"])
+    return "not testable here" if verdict.startswith("not testable") else verdict
+
+
+def load_rows(ledger: Path, claims: Iterable[Any] | None = None) -> list[Row]:
+    """All claims in the order of the claims files, each with its results from `ledger.json` (none without that)."""
+    found = {entry["id"]: entry.get("results") or [] for entry in read_json(ledger, default=[])}
+    return [_row(claim, found.get(claim.id, [])) for claim in (load_claims() if claims is None else claims)]
+
+
+def _row(claim: Any, results: list[dict[str, Any]]) -> Row:
+    return Row(
+        id=claim.id, section=claim.section, notebook=claim.notebook, kind=claim.kind, statement=claim.statement,
+        studies=tuple(claim.studies), published=published_text(claim.published), specific=claim.specific,
+        contested_with=tuple(claim.contested_with), results=tuple(results),
+    )  # fmt: skip
+
+
+def read_json(path: Path, default: Any) -> Any:
+    """The content of a JSON file, or `default` where there is none; a broken file is the user's to hear about."""
+    if not path.exists():
+        return default
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BertologyError(
+            f"{path.name} is not valid JSON ({error}).\nRun `bertology run` again to write it anew."
+        ) from error
+
+
+def load_conflicts(path: Path = CONFLICTS) -> list[Conflict]:
+    """The conflict map; raises `BertologyError` on an unknown kind."""
+    conflicts = [
+        Conflict(tuple(row["pair"]), row["kind"], row["theme"], row["about"])
+        for row in yaml.safe_load(path.read_text(encoding="utf-8"))
+    ]
+    for conflict in conflicts:
+        if conflict.kind not in KINDS:
+            raise BertologyError(f"{path.name}: {conflict.pair} has the unknown kind {conflict.kind!r}.")
+    return conflicts
+
+
+def outcome(first: str, second: str) -> str:
+    """What a run says on two claims that pull apart: `first`, `second`, `both`, `neither` or `open`."""
+    supported = [verdict in (SPECIFIC, UNSPECIFIC) for verdict in (first, second)]
+    if all(supported):
+        return "both"
+    if any(supported):
+        return "first" if supported[0] else "second"
+    return "neither" if first == second == "contradicts" else "open"
+
+
+def verdict_counts(rows: Iterable[Row]) -> Counter[str]:
+    """How many claims have each live verdict."""
+    return Counter(row.verdict for row in rows)
+
+
+def model_and_control(rows: Iterable[Row]) -> tuple[Counter[str], Counter[str]]:
+    """Verdicts of the model and of its control on the same predictions: the claims about what training teaches.
+
+    The control of such a claim is the untrained twin or something weaker still, judged by the same clauses. Claims of
+    architecture and arithmetic (`specific: false`) hold for any weights and are left out.
+    """
+    decided = [row.live for row in rows if row.specific and row.live and row.live.get("control_verdict")]
+    return tuple(Counter(result[f"{side}_verdict"] for result in decided) for side in ("model", "control"))
+
+
+def deciding_clause(result: dict[str, Any]) -> str:
+    """The text of the clause whose values stand for the claim: the weakest one."""
+    return min(result.get("clauses") or [{"text": "", "low": 0}], key=lambda clause: clause["low"])["text"]
+
+
+def load_records(executed: Path) -> list[Record]:
+    """Every chapter record below `_executed/<profile>/<model>/`, sorted."""
+    records = []
+    for path in sorted(executed.glob("*/*/*.json")):
+        facts = read_json(path, {})
+        facts = facts.get("run", facts)
+        records.append(
+            Record(facts.get("profile", path.parts[-3]), facts.get("model", path.parts[-2]), path.stem, facts)
+        )
+    return records
+
+
+def load_systems(path: Path = SYSTEMS) -> list[dict[str, Any]]:
+    """The systems and methods that the survey names, in its order."""
+    return yaml.safe_load(path.read_text(encoding="utf-8"))

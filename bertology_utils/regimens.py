@@ -1,0 +1,157 @@
+"""Which parts of an encoder a fine-tuning run trains, and under what constraint.
+
+Freezing, re-initialised top layers, mixout, adapters, and pruned weights held at zero. Depends on torch alone and on
+the layout of BERT-like encoders; `training` composes these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from bertology_utils.errors import BertologyError
+
+INIT_DEVIATION = 0.02  # BERT's own initialiser, also that of Zhang et al.'s (2021) re-initialised layers
+
+
+def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
+    """The blocks of a BERT-like or DistilBERT-like encoder, first to last."""
+    for path in ("encoder.layer", "transformer.layer"):
+        try:
+            return encoder.get_submodule(path)
+        except AttributeError:
+            continue
+    raise BertologyError(f"{type(encoder).__name__} has no list of layers that this module knows.")
+
+
+def freeze_parameters(encoder: nn.Module, freeze: str) -> None:
+    """"none", "encoder" (all of it), "embeddings", or "bottom-n" (embeddings and blocks 1..n, as wu2019beto)."""
+    if freeze == "none":
+        return
+    if freeze == "encoder":
+        encoder.requires_grad_(False)
+        return
+    bottom = re.fullmatch(r"bottom-(\d+)", freeze)
+    if freeze != "embeddings" and not bottom:
+        raise BertologyError(f"Unknown freeze {freeze!r}: choose none, encoder, embeddings or bottom-n.")
+    encoder.embeddings.requires_grad_(False)
+    blocks = encoder_layers(encoder)
+    if bottom and int(bottom[1]) > len(blocks):
+        raise BertologyError(f"Cannot freeze the bottom {bottom[1]} of {len(blocks)} layers.")
+    for block in blocks[: int(bottom[1]) if bottom else 0]:
+        block.requires_grad_(False)
+
+
+@torch.no_grad()
+def reinitialise_top(encoder: nn.Module, layers: int, generator: torch.Generator) -> None:
+    """Draw the pooler and the top `layers` blocks anew: weights N(0, 0.02), biases 0, layer norm 1 and 0.
+
+    Zhang et al. (2021): fewer failed runs on small data.
+    """
+    if layers <= 0:
+        return
+    pooler = getattr(encoder, "pooler", None)
+    for block in [*encoder_layers(encoder)[-layers:], *([pooler] if pooler is not None else [])]:
+        for module in block.modules():
+            if isinstance(module, nn.Linear):
+                module.weight.normal_(0, INIT_DEVIATION, generator=generator)
+                module.bias.zero_()
+            elif isinstance(module, nn.LayerNorm):
+                module.weight.fill_(1)
+                module.bias.zero_()
+
+
+class Mixout(nn.Module):
+    """While training, each weight is its pre-trained value with probability p, rescaled to keep the mean.
+
+    W~ = (m * W0 + (1 - m) * W - p * W0) / (1 - p), m ~ Bernoulli(p) for each weight (lee2020mixout). The authors' code
+    draws one row of m and repeats it, and its backward leaves out 1 / (1 - p); here m is drawn for every weight and
+    autograd differentiates the formula.
+    """
+
+    def __init__(self, pretrained: Tensor, p: float) -> None:
+        super().__init__()
+        if not 0 <= p < 1:
+            raise BertologyError(f"Mixout needs 0 <= p < 1, got {p}.")
+        self.p = p
+        self.register_buffer("pretrained", pretrained.detach().clone(), persistent=False)
+
+    def forward(self, weight: Tensor) -> Tensor:
+        if not self.training or self.p == 0:
+            return weight
+        back = torch.empty_like(weight, dtype=torch.bool).bernoulli_(self.p)
+        mixed = torch.where(back, self.pretrained, weight)
+        return (mixed - self.p * self.pretrained) / (1 - self.p)
+
+
+@contextmanager
+def mixing_out(encoder: nn.Module, p: float) -> Iterator[None]:
+    """Train inside with `Mixout` on every trainable linear weight of the blocks; afterwards they are plain weights."""
+    if not p:
+        yield
+        return
+    linears = [m for m in encoder_layers(encoder).modules() if isinstance(m, nn.Linear) and m.weight.requires_grad]
+    for linear in linears:
+        parametrize.register_parametrization(linear, "weight", Mixout(linear.weight, p))
+    try:
+        yield
+    finally:
+        for linear in linears:  # what stays is the trained weight itself, not its last mixture
+            parametrize.remove_parametrizations(linear, "weight", leave_parametrized=False)
+
+
+class Adapter(nn.Module):
+    """Bottleneck with a skip connection, x + up(gelu(down(x))), at first near the identity (houlsby2019parameter)."""
+
+    def __init__(self, width: int, size: int) -> None:
+        super().__init__()
+        self.down, self.up = nn.Linear(width, size), nn.Linear(size, width)
+        for linear in (self.down, self.up):
+            nn.init.trunc_normal_(linear.weight, std=1e-2, a=-2e-2, b=2e-2)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return hidden + self.up(nn.functional.gelu(self.down(hidden)))
+
+
+def _through_adapter(module: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
+    return module.adapter(output)
+
+
+def add_adapters(encoder: nn.Module, size: int = 64) -> list[Adapter]:
+    """Put adapters after attention projection and feed-forward of each block, before residual and layer norm.
+
+    Freezes all but adapters and layer norms. They hang on forward hooks, so no existing parameter changes its name.
+    """
+    encoder.requires_grad_(False)
+    added = []
+    for block in encoder_layers(encoder):
+        for path in ("attention.output.dense", "output.dense"):
+            dense = block.get_submodule(path)
+            dense.adapter = Adapter(dense.out_features, size)
+            dense.register_forward_hook(_through_adapter)
+            added.append(dense.adapter)
+        for module in block.modules():
+            if isinstance(module, nn.LayerNorm):
+                module.requires_grad_(True)
+    return added
+
+
+@contextmanager
+def held_at_zero(module: nn.Module, masks: Mapping[str, Tensor]) -> Iterator[None]:
+    """While training inside, weights where the mask is False keep gradient 0 (so AdamW leaves zeros at zero)."""
+    hooks = []
+    for name, mask in masks.items():
+        parameter = module.get_parameter(name)
+        if parameter.requires_grad:
+            hooks.append(parameter.register_hook(lambda gradient, mask=mask: gradient * mask))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

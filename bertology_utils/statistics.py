@@ -1,0 +1,118 @@
+"""Measurements with intervals. Depends on numpy and scipy.
+
+Items (sentences, pairs, words) are the sampling units. What was trained comes as `(seeds, items)`, and both are
+resampled. A bare float is never a result here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+RESAMPLES = 2000
+LEVEL = 0.95
+Samples = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A value with its 95 % interval, the number of items and seeds behind it, and its unit."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    seeds: int = 1
+    unit: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g}{self.unit} [{self.low:.3g}, {self.high:.3g}]"
+
+
+def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:
+    """Named samples as float arrays: 0-d exact, 1-d over items, 2-d `(seeds, items)`."""
+    arrays = {name: np.asarray(values, dtype=float) for name, values in samples.items()}
+    for name, array in arrays.items():
+        if array.ndim > 2 or array.size == 0:
+            raise ValueError(f"sample '{name}' must be a number, (items,) or (seeds, items), not {array.shape}")
+        if np.isnan(array).any():
+            raise ValueError(f"sample '{name}' holds values that are not a number")
+    return arrays
+
+
+def is_binary(array: np.ndarray) -> bool:
+    return array.ndim > 0 and bool(np.isin(array, (0.0, 1.0)).all())
+
+
+def bootstrap(
+    statistic: Callable[[dict[str, float]], np.ndarray],
+    samples: Samples,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> np.ndarray:
+    """Bootstrap distribution of a vector-valued statistic of the means of named samples.
+
+    Samples with the same number of items are paired: they share resampled items; the same holds for seeds. Samples of
+    zeros and ones get one extra success and one extra failure in each resample (Agresti and Caffo 2000), so that a
+    perfect score on few items does not come with an interval of width zero.
+
+    Returns:
+        `(resamples, values)`.
+    """
+    rng = np.random.default_rng(seed)
+    arrays = as_samples(samples)
+    axes = {n for array in arrays.values() for n in array.shape[-1:]}
+    runs = {len(array) for array in arrays.values() if array.ndim == 2}
+    item_weights = {n: resample_weights(n, resamples, rng) for n in sorted(axes)}
+    seed_weights = {n: resample_weights(n, resamples, rng) for n in sorted(runs)}
+    means = {name: _resampled_means(array, resamples, item_weights, seed_weights) for name, array in arrays.items()}
+    rows = (dict(zip(means, row, strict=True)) for row in zip(*means.values(), strict=True))
+    return np.array([statistic(row) for row in rows], dtype=float)
+
+
+def resample_weights(n: int, resamples: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each of `n` units is drawn in each resample, divided by n: `(resamples, n)`, rows sum to 1."""
+    drawn = rng.integers(n, size=(resamples, n)) + n * np.arange(resamples)[:, None]
+    return np.bincount(drawn.ravel(), minlength=n * resamples).reshape(resamples, n).astype(np.float32) / n
+
+
+def _resampled_means(
+    array: np.ndarray, resamples: int, items: dict[int, np.ndarray], seeds: dict[int, np.ndarray]
+) -> np.ndarray:
+    if array.ndim == 0:
+        return np.full(resamples, float(array))
+    n = array.shape[-1]
+    # Centred, so that single precision costs no digits.
+    centre = array.mean()
+    means = items[n] @ (array - centre).astype(np.float32).T
+    if array.ndim == 2:
+        means = (means * seeds[len(array)]).sum(1)
+    means = means.astype(float) + centre
+    return (means * n + 1) / (n + 2) if is_binary(array) else means
+
+
+def percentile_interval(draws: np.ndarray, value: float) -> tuple[float, float]:
+    """The 95 % percentile interval of bootstrap draws, widened where needed so that it holds the value itself."""
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(min(low, value)), float(max(high, value))
+
+
+def mean_interval(samples: np.ndarray, unit: str = "", seed: int = 0) -> Measurement:
+    """Mean of one sample with its interval: Wilson for zeros and ones over items, bootstrap otherwise."""
+    array = as_samples({"x": samples})["x"]
+    seeds, n = (len(array) if array.ndim == 2 else 1), (array.shape[-1] if array.ndim else 1)
+    value = float(array.mean())
+    if array.ndim == 1 and is_binary(array):
+        interval = stats.binomtest(int(array.sum()), n).proportion_ci(LEVEL, method="wilson")
+        return Measurement(value, float(interval.low), float(interval.high), n, seeds, unit)
+    draws = bootstrap(lambda means: np.array([means["x"]]), {"x": array}, seed=seed)[:, 0]
+    return Measurement(value, *percentile_interval(draws, value), n, seeds, unit)
+
+
+def permutation_test(a: np.ndarray, b: np.ndarray, resamples: int = 5000, seed: int = 0) -> float:
+    """Two-sided p of a paired permutation test (random sign flips of the item differences)."""
+    differences = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
+    signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=(resamples, len(differences)))
+    extreme = np.abs(signs @ differences) >= abs(differences.sum()) - 1e-12
+    return float((1 + extreme.sum()) / (1 + resamples))

@@ -1,0 +1,132 @@
+"""Words and pieces: encoding, batching, pooling. Depends on torch alone; a specimen lends its tokenizer.
+
+Sentences are sequences of words. A word may fall into several pieces; `word_ids` says which word each piece belongs to
+(None for special pieces), so nothing here slices off first and last positions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from .errors import BertologyError
+
+if TYPE_CHECKING:
+    from .models import Specimen
+
+Words = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One tokenized input. Words of the second segment continue the count of the first."""
+
+    input_ids: list[int]
+    word_ids: list[int | None]
+    segment_ids: list[int]
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+
+def encode_words(
+    specimen: "Specimen", sentences: Sequence[Words], pairs: Sequence[Words] | None = None
+) -> list[Encoding]:
+    """Tokenizes sentences given as words, keeping track of which piece belongs to which word.
+
+    Args:
+        pairs: second segments, one for each sentence.
+
+    Raises:
+        BertologyError: an input longer than the model takes, or an empty sentence.
+    """
+    encoded = _tokenized(specimen, sentences, pairs)
+    encodings = [_encoding(specimen, encoded, i, len(s)) for i, s in enumerate(sentences)]
+    for i, encoding in enumerate(encodings):
+        first, second = list(sentences[i]), list(pairs[i]) if pairs is not None else []
+        if len(set(encoding.word_ids) - {None}) < len(first) + len(second):
+            # Words of invisible characters only leave no piece; they count as unknown ones, so that no word is lost.
+            lost = set(range(len(first) + len(second))) - set(encoding.word_ids)
+            words = [specimen.tokenizer.unk_token if w in lost else word for w, word in enumerate(first + second)]
+            again = _tokenized(specimen, [words[: len(first)]], [words[len(first) :]] if second else None)
+            encodings[i] = _encoding(specimen, again, 0, len(first))
+    return encodings
+
+
+def _tokenized(specimen: "Specimen", sentences: Sequence[Words], pairs: Sequence[Words] | None):
+    return specimen.tokenizer(
+        [list(s) for s in sentences],
+        [list(s) for s in pairs] if pairs is not None else None,
+        is_split_into_words=True,
+        return_token_type_ids=True,
+        verbose=False,
+    )
+
+
+def _encoding(specimen: "Specimen", encoded, index: int, first_words: int) -> Encoding:
+    ids, word_ids = encoded["input_ids"][index], encoded.word_ids(index)
+    if first_words == 0:
+        raise BertologyError("A sentence without words cannot be encoded.")
+    if len(ids) > specimen.max_pieces:
+        raise BertologyError(f"An input of {len(ids)} pieces is too long: {specimen.name} takes {specimen.max_pieces}.")
+    sequence_ids = encoded.sequence_ids(index)
+    words = [w if w is None or s == 0 else w + first_words for w, s in zip(word_ids, sequence_ids, strict=True)]
+    return Encoding(ids, words, encoded["token_type_ids"][index])
+
+
+def token_budget_batches(lengths: Sequence[int], budget: int = 4096) -> list[list[int]]:
+    """Indices in batches of similar length whose padded size stays within `budget` pieces (at least one a batch)."""
+    batches: list[list[int]] = []
+    for index in np.argsort(lengths, kind="stable").tolist():
+        if batches and (len(batches[-1]) + 1) * lengths[index] <= budget:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches
+
+
+def collate(encodings: Sequence[Encoding], pad_id: int) -> dict[str, torch.Tensor]:
+    """Pads encodings to tensors `(batch, pieces)`: input_ids, attention_mask, token_type_ids."""
+    width = max(map(len, encodings))
+    batch = torch.full((3, len(encodings), width), 0)
+    batch[0] = pad_id
+    for row, encoding in enumerate(encodings):
+        batch[0, row, : len(encoding)] = torch.tensor(encoding.input_ids)
+        batch[1, row, : len(encoding)] = 1
+        batch[2, row, : len(encoding)] = torch.tensor(encoding.segment_ids)
+    return {"input_ids": batch[0], "attention_mask": batch[1], "token_type_ids": batch[2]}
+
+
+def model_inputs(specimen: "Specimen", encodings: Sequence[Encoding]) -> dict[str, torch.Tensor]:
+    """`collate`, without segment ids for architectures that take none (DistilBERT), all 0 where there is one type."""
+    batch = collate(encodings, specimen.tokenizer.pad_token_id)
+    types = getattr(specimen.model.config, "type_vocab_size", 0)
+    if types == 0 or specimen.model.config.model_type == "distilbert":
+        del batch["token_type_ids"]
+    elif types == 1:
+        batch["token_type_ids"].zero_()
+    return batch
+
+
+def word_matrix(encodings: Sequence[Encoding], pieces: int) -> torch.Tensor:
+    """Averaging matrix `(batch, words, pieces)`: row w holds 1/k at the k pieces of word w, zero elsewhere."""
+    words = max(1 + max(w for w in e.word_ids if w is not None) for e in encodings)
+    matrix = torch.zeros(len(encodings), words, pieces)
+    for row, encoding in enumerate(encodings):
+        positions = [(w, p) for p, w in enumerate(encoding.word_ids) if w is not None]
+        index = torch.tensor(positions)
+        matrix[row, index[:, 0], index[:, 1]] = 1.0
+    return matrix / matrix.sum(-1, keepdim=True).clamp(min=1)
+
+
+def pool_pieces(hidden: torch.Tensor, word_ids: Sequence[int | None], how: str = "mean") -> torch.Tensor:
+    """Word vectors `(..., words, width)` from piece vectors `(..., pieces, width)`; how: mean | first | last."""
+    words = range(1 + max(w for w in word_ids if w is not None))
+    pieces = [[p for p, w in enumerate(word_ids) if w == word] for word in words]
+    if how == "mean":
+        return torch.stack([hidden[..., p, :].mean(-2) for p in pieces], -2)
+    if how not in ("first", "last"):
+        raise ValueError(f"how must be mean, first or last, not {how}")
+    return hidden[..., [p[0 if how == "first" else -1] for p in pieces], :]

@@ -1,0 +1,17 @@
+// Repairs of the theme that an accessibility check asks for: names that contain the visible label, a landmark for the
+// left sidebar, keyboard access to scrolling parts.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const button of document.querySelectorAll(".search-button-field, summary[aria-label]")) button.removeAttribute("aria-label");
+  for (const button of document.querySelectorAll(".theme-switch-button, .search-button:not(.search-button-field)")) {
+    // Hidden text instead of a label: an icon font that loads late counts as visible text that the label does not contain.
+    const name = Object.assign(document.createElement("span"), { className: "visually-hidden", textContent: button.ariaLabel });
+    for (const icon of button.querySelectorAll("i")) icon.ariaHidden = "true";
+    button.append(name);
+    button.removeAttribute("aria-label");
+  }
+  for (const list of document.querySelectorAll(".citation-list")) list.removeAttribute("role");
+  const sidebar = document.querySelector(".bd-sidebar-primary");
+  sidebar?.setAttribute("role", "navigation");
+  sidebar?.setAttribute("aria-label", "Book");
+  for (const box of document.querySelectorAll("pre, div.math")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+});

@@ -1,0 +1,132 @@
+// Opens every page of the built book in a headless browser, over localhost, and prints what is wrong as one JSON object:
+// requests to the outside, console errors, failed loads, serious accessibility findings, broken fragments, sideways scrolling,
+// and whether the ledger's filter works by keyboard. usage: node check.mjs HTML_FOLDER SCREENSHOT_FOLDER CHROMIUM
+import { createServer } from "node:http";
+import { readFile, readdir, mkdir } from "node:fs/promises";
+import { extname, join, normalize, relative } from "node:path";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [root, shots, executablePath] = process.argv.slice(2);
+// The packages lie in a git-ignored folder named by the caller, not necessarily beside this script.
+const require = createRequire(join(process.env.BROWSER_MODULES ?? import.meta.dirname, "package.json"));
+const { chromium } = require("playwright-core");
+const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json", ".png": "image/png" };
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const SIZES = { wide: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
+
+const server = createServer(async (request, response) => {
+  const path = normalize(decodeURIComponent(new URL(request.url, "http://localhost").pathname));
+  try {
+    const body = await readFile(join(root, path.endsWith("/") ? path + "index.html" : path));
+    response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(body);
+  } catch { response.writeHead(404).end(); }
+});
+await new Promise((done) => server.listen(0, "127.0.0.1", done));
+const origin = `http://127.0.0.1:${server.address().port}`;
+
+async function pagesBelow(folder) {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  return entries.filter((e) => e.isFile() && e.name.endsWith(".html")).map((e) => relative(root, join(e.parentPath ?? e.path, e.name)))
+    .filter((name) => /^(book|notebooks)\//.test(name)).sort();
+}
+
+const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], ledger: [], file: [] };
+
+function watch(page, name, allowed) {
+  page.on("request", (r) => { if (!r.url().startsWith(allowed) && !/^(data|blob):/.test(r.url())) problems.outside.push(`${name}: ${r.url()}`); });
+  page.on("console", (m) => { if (m.type() === "error") problems.console.push(`${name}: ${m.text()}`); });
+  page.on("pageerror", (e) => problems.console.push(`${name}: ${e.message}`));
+  page.on("response", (r) => { if (r.status() >= 400) problems.failed.push(`${name}: ${r.status()} ${r.url()}`); });
+}
+
+async function accessibility(page, name) {
+  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
+  for (const v of violations.filter((v) => ["serious", "critical"].includes(v.impact))) {
+    problems.axe.push(`${name}: ${v.id} (${v.nodes.length}): ${v.nodes.slice(0, 2).map((n) => n.html.slice(0, 160)).join(" | ")}`);
+  }
+}
+
+async function look(page, name, size, scheme) {
+  const label = `${name} ${size} ${scheme}`;
+  await page.setViewportSize(SIZES[size]);
+  await page.evaluate((theme) => { document.documentElement.dataset.theme = theme; }, scheme);
+  await page.waitForTimeout(50);
+  if (size === "wide") await accessibility(page, label);
+  const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  if (excess > 1) problems.sideways.push(`${label}: ${excess} px`);
+  await page.screenshot({ path: join(shots, `${name.replace(/\W/g, "_")}_${size}_${scheme}.png`) });
+}
+
+async function visit(browser, name) {
+  const page = await browser.newPage({ viewport: SIZES.wide, colorScheme: "light", reducedMotion: "reduce" });
+  watch(page, name, origin);
+  await page.goto(`${origin}/${name}`, { waitUntil: "load" });
+  await page.waitForTimeout(200);
+  await page.addScriptTag({ content: axe });
+  for (const scheme of ["light", "dark"]) for (const size of ["wide", "phone"]) await look(page, name, size, scheme);
+  const found = await page.evaluate(() => ({
+    ids: [...document.querySelectorAll("[id]")].map((e) => e.id),
+    links: [...document.querySelectorAll("a[href]")].map((e) => e.href).filter((href) => href.includes("#")) }));
+  await page.close();
+  return found;
+}
+
+function checkFragments(anchors) {
+  for (const [name, { links }] of Object.entries(anchors)) {
+    for (const link of new Set(links.filter((l) => l.startsWith(origin)))) {
+      const url = new URL(link), target = anchors[url.pathname.slice(1)], id = decodeURIComponent(url.hash.slice(1));
+      if (id && target && !target.ids.includes(id)) problems.fragments.push(`${name}: ${url.pathname}${url.hash}`);
+    }
+  }
+}
+
+async function ledgerByKeyboard(browser) {
+  const page = await browser.newPage();
+  await page.goto(`${origin}/book/ledger.html`);
+  const visible = () => page.locator("#ledger-table tbody tr:visible").count();
+  const all = await visible();
+  await page.focus("#ledger-filter select[name=section]");
+  for (const want of ["section", "verdict", "study", "text"]) {
+    const focused = await page.evaluate(() => document.activeElement.name);
+    if (focused !== want) problems.ledger.push(`Tab reached ${focused}, not ${want}`);
+    if (want !== "text") await page.keyboard.press("Tab");
+  }
+  await page.keyboard.type("attention");
+  const some = await visible();
+  if (!(some > 0 && some < all)) problems.ledger.push(`typing left ${some} of ${all} rows`);
+  const said = await page.textContent("#ledger-count[aria-live=polite]");
+  if (!said.includes(String(some))) problems.ledger.push(`count says ${said}, ${some} rows show`);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForTimeout(50);
+  if ((await visible()) !== all) problems.ledger.push("reset does not bring all rows back");
+  await page.focus("#ledger-filter select[name=verdict]");
+  await page.keyboard.press("ArrowDown");
+  if ((await visible()) >= all) problems.ledger.push("choosing a verdict by arrow key does not filter");
+  await page.close();
+}
+
+async function withoutServer(browser) {
+  const page = await browser.newPage();
+  watch(page, "file://", "file://");
+  await page.goto(pathToFileURL(join(root, "book", "ledger.html")).href);
+  await page.waitForTimeout(300);
+  if (!(await page.locator("#ledger-filter").isVisible())) problems.file.push("the filter does not start from file://");
+  await page.close();
+}
+
+await mkdir(shots, { recursive: true });
+const browser = await chromium.launch({ executablePath, args: FLAGS });
+const anchors = {}, pages = await pagesBelow(root);
+for (const name of pages) {
+  anchors[name] = await visit(browser, name);
+}
+checkFragments(anchors);
+await ledgerByKeyboard(browser);
+await withoutServer(browser);
+await browser.close();
+server.close();
+console.log(JSON.stringify({ pages: pages.length, problems }, null, 1));

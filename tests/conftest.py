@@ -1,0 +1,74 @@
+"""Fixtures: a tiny random specimen whose tokenizer knows the grammar's words, and its twin."""
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertForPreTraining, PreTrainedTokenizerFast
+
+torch.set_num_threads(1)
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def tiny_tokenizer() -> PreTrainedTokenizerFast:
+    """WordPiece over the grammar's words, single characters, and a few suffixes, so that unknown words fall apart."""
+    from bertology_utils.lexicon import vocabulary
+
+    words = sorted(vocabulary())
+    characters = sorted({c for w in words for c in w} | set("abcdefghijklmnopqrstuvwxyz0123456789.,?!'-"))
+    pieces = SPECIAL + words + [c for c in characters if c not in words] + [f"##{c}" for c in characters]
+    backend = Tokenizer(models.WordPiece({p: i for i, p in enumerate(pieces)}, unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = {
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
+    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=128, **names)
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory):
+    """A saved 2-layer model of 32 dimensions and 4 heads with random weights."""
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    tokenizer = tiny_tokenizer()
+    torch.manual_seed(7)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
+        max_position_embeddings=128,
+    )  # fmt: skip
+    BertForPreTraining(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_folder):
+    from bertology_utils.models import load
+
+    return load(str(tiny_folder))
+
+
+@pytest.fixture(scope="session")
+def tiny_eager(tiny_folder):
+    from bertology_utils.models import load
+
+    return load(str(tiny_folder), attention="eager")
+
+
+@pytest.fixture(scope="session")
+def tiny_twin(tiny):
+    from bertology_utils.models import twin
+
+    return twin(tiny)

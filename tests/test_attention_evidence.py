@@ -1,0 +1,154 @@
+"""Samples from attention maps and interventions: definitions checked against plain loops and exact algebra."""
+
+import numpy as np
+import pytest
+import torch
+
+from bertology_utils import attention_effects as effects
+from bertology_utils import attention_evidence as evidence
+from bertology_utils.attention import attention_maps, head_statistics
+from bertology_utils.grammar import generate
+from bertology_utils.layer_tasks import number_examples
+from bertology_utils.relations import relation_scores
+from bertology_utils.text import encode_words, model_inputs
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return generate(24, split="test")
+
+
+@pytest.fixture(scope="module")
+def words(sentences):
+    return [list(s.words) for s in sentences]
+
+
+def test_pattern_shares_sum_to_one():
+    codes = np.random.default_rng(0).integers(5, size=(7, 2, 4))
+    shares = evidence.pattern_samples(codes)
+    total = sum(shares[name] for name in ("vertical", "diagonal", "mixed", "block", "heterogeneous"))
+    np.testing.assert_allclose(total, 1)
+    np.testing.assert_allclose(shares["patterned"], (codes != 4).mean((1, 2)))
+
+
+def test_uniform_attention_is_broad_and_reads_one_everywhere(tiny_eager, words):
+    statistics = head_statistics(tiny_eager, words)
+    assert evidence.broad_shares(tiny_eager, statistics, words).min() == 1  # untrained heads spread evenly
+    [ratio] = evidence.word_attentions(tiny_eager, words, [[(1, 0)] * len(words)])
+    assert abs(ratio.mean() - 1) < 0.2
+    assert abs(evidence.separator_ratio(tiny_eager, words).mean() - 1) < 0.2
+
+
+def test_every_word_has_its_excess_and_peers_are_near_in_frequency(tiny_eager, words):
+    forms, _ = evidence.received_excess(tiny_eager, words[:3])
+    assert len(forms) == sum(map(len, words[:3]))
+    found = evidence.punctuation_and_peers(np.array([".", "the", "the", "a"]), np.array([0.4, 0.1, 0.2, 0.3]), peers=1)
+    assert found["punctuation"].tolist() == [0.4] and found["peers"].tolist() == [0.3]
+
+
+def test_special_pieces_can_only_take_hits_away(tiny_eager, sentences):
+    kept, dropped = (evidence.attachment_by_head(tiny_eager, sentences, keep) for keep in (True, False))
+    assert (kept <= dropped + 1e-9).all()
+
+
+def test_selection_does_not_see_the_scored_half():
+    hits = np.zeros((10, 2, 2))
+    hits[::2, 1, 0] = 1  # lucky on the choosing half
+    place, scored = evidence.best_on_even(hits)
+    assert place == (1, 0) and scored.mean() == 0
+
+
+def test_combination_finds_what_two_heads_hold_together():
+    generator = np.random.default_rng(0)
+
+    def made(n):
+        gold = generator.integers(6, size=n)
+        features = generator.random((n, 6, 4)) * 0.3
+        for i, g in enumerate(gold):
+            features[i, g, :2] += 0.25
+        return evidence.Candidates(list(features), gold.tolist())
+
+    found = evidence.combined_heads(made(150), made(100))
+    assert found["combined"].mean() > found["best"].mean() + 0.05
+
+
+def test_samples_of_the_relation_table(tiny_eager, sentences):
+    scores = relation_scores(tiny_eager, sentences, minimum=12)
+    samples = evidence.score_samples(scores)
+    assert len(samples["wins"]) == len(scores) - 1
+    rows = evidence.relation_rows(scores, scores)
+    assert next(row for row in rows if row["relation"] == "det")["published head %"].startswith("94.3")
+
+
+def test_frame_pairs_keep_their_distance(sentences):
+    for index, (verb, filler), (a, b) in evidence.frame_edges(sentences):
+        assert filler - verb == b - a and sentences[index].upos[verb] == "VERB"
+        assert sentences[index].heads[a] != b and sentences[index].heads[b] != a
+
+
+def test_gradient_of_the_separator_is_the_slope_of_the_loss(tiny_eager, words):
+    found = effects.separator_importance(tiny_eager, words[:4])
+    assert found["gradient"].min() > 0
+    mass = head_statistics(tiny_eager, words[:4])["sep"].mean((0, 2))
+    np.testing.assert_allclose(found["attention"].mean(0), mass, rtol=0.2)  # masking changes the input a little
+
+
+def test_silencing_nothing_changes_nothing(tiny_eager, words):
+    found = effects.separator_losses(tiny_eager, words, [])
+    np.testing.assert_array_equal(found["loss"], found["silenced"])
+    assert not np.allclose(*effects.separator_losses(tiny_eager, words, [1, 2]).values(), atol=1e-9)
+
+
+def test_norm_is_the_exact_effect_before_layer_norm(tiny_eager, words):
+    """Removing an edge moves the attention output by exactly weight times the transformed value."""
+    [encoding] = encode_words(tiny_eager, words[:1])
+    inputs = model_inputs(tiny_eager, [encoding])
+    outputs = []
+    dense = tiny_eager.encoder.encoder.layer[1].attention.output.dense
+    handle = dense.register_forward_hook(lambda module, args, output: outputs.append(output.detach()))
+    with torch.no_grad():
+        maps, values = effects._maps_and_values(tiny_eager, inputs)
+        effects._removal_effects(tiny_eager, inputs, maps, values, [(1, 2, 3, 4)])
+    handle.remove()
+    moved = (outputs[1][0] - outputs[1][1]).norm()
+    exact = maps[1, 2, 3, 4] * (effects._output_weight(tiny_eager, 1, 2) @ values[1, 2, 4]).norm()
+    assert moved.item() == pytest.approx(exact.item(), rel=1e-3)
+
+
+def test_only_long_inputs_hold_ineffective_attention(tiny_eager, words):
+    size = tiny_eager.width // tiny_eager.heads
+    [short] = effects.ineffective_share(tiny_eager, [words[0][: size - 3]])
+    [long] = effects.ineffective_share(tiny_eager, [words[0] + words[1]])
+    assert short < 1e-4 < 0.1 < long
+
+
+def test_a_layer_that_repeats_another_is_matched(tiny_eager, words):
+    found = effects.depth_matches(tiny_eager, words[:3])
+    maps = {index: m for index, _, m in attention_maps(tiny_eager, words[:3])}
+    first = maps[0].double()
+    plain = []
+    for a, b in ((0, 1), (1, 0)):
+        for head in first[a]:
+            rivals = [((head + r) / 2, r) for r in first[b]]
+            entropy = torch.special.entr
+            plain.append(min(float((entropy(m) - (entropy(head) + entropy(r)) / 2).sum(-1).mean()) for m, r in rivals))
+    assert found["matched"][0] == pytest.approx(np.mean(plain), abs=1e-9)
+
+
+def test_erasure_is_followed_by_samples_in_range(tiny_eager, words):
+    found = effects.explanation_samples(tiny_eager, words[:4])
+    assert all(len(values) == 4 and (np.abs(values) <= 1).all() for values in found.values())
+
+
+def test_recipes_agree_where_only_one_relation_is_asked(tiny_eager, sentences):
+    found = evidence.recipe_disagreement(tiny_eager, sentences, ["det"])
+    assert set(found) == {"directed_head", "directed_offset", "undirected_head", "undirected_offset"}
+    assert len({len(values) for values in found.values()}) == 1
+    assert found["undirected_offset"].mean() >= found["directed_offset"].mean() - 0.1
+
+
+def test_removing_heads_gives_a_score_for_every_head_and_item(tiny):
+    train, test = number_examples(20), number_examples(8, split="test")
+    found = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=2)
+    assert found["removable"].shape == (tiny.layers * tiny.heads,) and found["intact"].shape == (2, len(test))
+    assert found["without_frame"].shape == found["without_random"].shape == (len(test),)

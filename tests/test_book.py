@@ -1,0 +1,242 @@
+"""The book's shell without a build (contents, pages, links, settings), and its generated parts on invented runs."""
+
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from bertology_utils import page, page_data, page_html
+from bertology_utils.bibliography import load_references
+from bertology_utils.errors import BertologyError
+from bertology_utils.ledger import load_claims
+from bertology_utils.project import CHAPTERS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(ROOT.glob("book/*.md"))
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+FILES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+VOID = {"input", "br", "img"}
+
+
+def link(document):
+    return f"../{document}.html"
+
+
+def claim(name, **changes):
+    fields = {"id": name, "section": "4.1 Syntax", "notebook": "syntax", "kind": "contested", "statement": f"<{name}>",
+              "studies": ("tenney2019bert",), "published": None, "contested_with": (), "specific": True}  # fmt: skip
+    return SimpleNamespace(**fields | changes)
+
+
+def result(verdict, control="contradicts", **changes):
+    clause = {"text": "a > b", "low": 0.1}
+    values = {
+        "measured": 0.81234,
+        "control": 0.5,
+        "difference": 0.3,
+        "ci_low": 0.2,
+        "ci_high": 0.4,
+        "n": 10,
+        "seeds": 3,
+    }
+    clauses = {"clauses": [clause | {"verdict": verdict}], "control_clauses": [clause | {"verdict": control}]}
+    clauses |= {"model_verdict": verdict, "control_verdict": control}
+    return {"model": "pocket-bert", "profile": "live", "verdict": verdict} | values | clauses | changes
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Three claims: one that only training explains, one contradicted, one without a run."""
+    found = {"one": [result("replicates"), result("contradicts", model="minilm")], "two": [result("contradicts")]}
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps([{"id": key, "results": value} for key, value in found.items()]), encoding="utf-8")
+    return page_data.load_rows(path, [claim("one"), claim("two"), claim("three")])
+
+
+class Balance(HTMLParser):
+    """Counts open tags; every generated part must close what it opens."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.texts = [], []
+        self.feed(text)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_contents_name_every_chapter_in_order_and_every_page():
+    assert [name.removeprefix("notebooks/") for name in FILES if name.startswith("notebooks/")] == list(CHAPTERS)
+    assert {f"book/{path.stem}" for path in PAGES} == {name for name in FILES if name.startswith("book/")}
+
+
+def test_the_chapters_of_the_contents_exist():
+    if not list(ROOT.glob("notebooks/*.ipynb")):
+        pytest.skip("no notebooks in this tree")
+    assert [name for name in FILES if name.startswith("notebooks/") and not (ROOT / f"{name}.ipynb").is_file()] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_has_one_title_known_links_and_alternative_texts(path):
+    text = re.sub(r"```shell.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(re.findall(r"^# ", text, flags=re.MULTILINE)) == 1
+    assert not re.search(r"!\[\]\(", text)
+    for target in re.findall(r"(?<!!)\[[^\]]+\]\(([^)]+)\)", text):
+        assert "://" not in target
+        name = target.partition("#")[0].removeprefix("../")
+        assert not name or (path.parent / name).is_file() or name.removesuffix(".ipynb") in FILES
+
+
+def test_no_page_types_a_number_of_a_run():
+    for name in ("index", "ledger", "synthesis", "run_record"):
+        assert not re.search(r"\b\d+ (?:of|claims|chapters|seconds)\b", (ROOT / f"book/{name}.md").read_text("utf-8"))
+
+
+def test_the_glossary_is_sorted_and_large_enough():
+    block = (ROOT / "book/glossary.md").read_text(encoding="utf-8").split("```{glossary}")[1].split("```")[0]
+    terms = [line for line in block.splitlines() if line and not line.startswith(" ")]
+    assert len(terms) >= 40
+    assert [t.lower().strip("[]") for t in terms] == sorted(t.lower().strip("[]") for t in terms)
+
+
+def test_settings_fetch_nothing_and_keep_the_needed_extension():
+    settings = CONFIG["sphinx"]["config"]
+    assert "sphinx_thebe" not in settings["extensions"]
+    assert "bertology_utils.page" in settings["extensions"]
+    assert (ROOT / "book/assets" / settings["mathjax_path"]).is_file()
+    assert (ROOT / "book/assets/mathjax/LICENSE").is_file()
+    assert settings["nb_ipywidgets_js"] == {}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("book/assets/*.*")), ids=lambda path: path.name)
+def test_assets_name_no_outside_address(path):
+    text = path.read_text(encoding="utf-8").replace("http://www.w3.org/", "")
+    assert not re.search(r"https?://|@import|//cdn", text)
+
+
+def test_conflicts_are_those_of_the_claims():
+    claimed = {tuple(sorted((one.id, other))) for one in load_claims() for other in one.contested_with}
+    mapped = {tuple(sorted(conflict.pair)) for conflict in page_data.load_conflicts() if len(conflict.pair) > 1}
+    assert mapped == claimed
+
+
+def test_every_theme_has_its_heading_and_its_directive():
+    text = (ROOT / "book/synthesis.md").read_text(encoding="utf-8")
+    assert {conflict.theme for conflict in page_data.load_conflicts()} == set(page.THEMES)
+    for theme, title in page.THEMES.items():
+        assert f"## {title}\n\n```{{bertology-conflicts}} {theme}\n" in text
+
+
+def test_every_system_has_its_place():
+    known = {one.id for one in load_claims()}
+    assert [system["name"] for system in page_data.load_systems() if system["claim"] not in known] == []
+
+
+def test_the_live_result_is_the_embedded_models_and_the_twin_never_stands_for_it(tmp_path):
+    found = [
+        result("contradicts", model="random:pocket-bert"),
+        result("inconclusive", model="minilm"),
+        result("replicates"),
+    ]
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps([{"id": "one", "results": found}]), encoding="utf-8")
+    (row,) = page_data.load_rows(path, [claim("one")])
+    assert row.verdict == "replicates"
+
+
+def test_a_broken_ledger_is_told_to_the_user(tmp_path):
+    (tmp_path / "ledger.json").write_text("[", encoding="utf-8")
+    with pytest.raises(BertologyError, match="not valid JSON"):
+        page_data.load_rows(tmp_path / "ledger.json", [])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [("replicates", "contradicts", "first"), ("not run", "replicates (not specific)", "second"),
+     ("replicates", "replicates", "both"), ("contradicts", "contradicts", "neither"),
+     ("inconclusive", "not run", "open")],
+)  # fmt: skip
+def test_outcome_of_a_conflict(first, second, expected):
+    assert page_data.outcome(first, second) == expected
+
+
+def test_the_ledger_table_links_tested_claims_only_and_escapes(rows):
+    html = page_html.ledger_table(rows, load_references(), link)
+    assert Balance(html).open == []
+    assert html.count("<tr role") == 4
+    assert 'href="../notebooks/syntax.html#claim-one">&lt;one&gt;</a>' in html
+    assert "#claim-three" not in html
+    assert 'data-verdict="not run"' in html
+    assert "0.812" in html
+
+
+def test_the_filter_offers_what_the_rows_have(rows):
+    html = page_html.ledger_filter(rows, load_references())
+    assert "contradicts (1)" in html
+    assert "inconclusive" not in html
+    assert 'aria-live="polite"' in html
+
+
+def test_a_conflict_card_says_what_the_verdicts_say(rows):
+    conflict = page_data.Conflict(("one", "two"), "tension", "layers", "A or B?")
+    html = page_html.conflict_card(conflict, {row.id: row for row in rows}, load_references(), link)
+    assert Balance(html).open == []
+    assert "supports the first side only" in html
+
+
+def test_the_headline_counts_model_and_control_apart(rows):
+    model, control = page_data.model_and_control(rows)
+    assert (model["replicates"], control["replicates"], control["contradicts"]) == (1, 0, 2)
+    html = page_html.headline(rows, link)
+    assert Balance(html).open == []
+    assert "1 hold for the trained model and 0 for the same network" in html
+
+
+def test_without_a_run_pages_say_so(tmp_path):
+    rows = page_data.load_rows(tmp_path / "ledger.json", [claim("one")])
+    assert page_data.verdict_counts(rows) == Counter({"not run": 1})
+    assert "make book" in page_html.headline(rows, link)
+    assert "make book" in page_html.run_record([], rows, link)
+
+
+def test_the_run_record_reads_what_the_runner_writes(tmp_path, rows):
+    run = {"chapter": "syntax", "model": "pocket-bert", "profile": "live", "seconds": 12.3, "commit": "abcdef123",
+           "when": "2026-01-02T03:04:05+00:00", "versions": {"torch": "2.13.0"}}  # fmt: skip
+    path = tmp_path / "live" / "pocket-bert" / "syntax.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"run": run, "results": []}), encoding="utf-8")
+    html = page_html.run_record(page_data.load_records(tmp_path), rows, link)
+    assert Balance(html).open == []
+    assert all(word in html for word in ("12.3", "abcdef1", "2026-01-02 03:04", "torch"))
+
+
+def test_an_executed_copy_replaces_the_stripped_notebook(tmp_path):
+    copy = tmp_path / "_executed/live/pocket-bert/syntax.ipynb"
+    copy.parent.mkdir(parents=True)
+    run = {"when": "2026-01-02T03:04", "model": "pocket-bert", "profile": "live", "commit": "abcdef123", "seconds": 3.2}
+    copy.write_text(json.dumps({"cells": [], "metadata": {"bertology": run}}), encoding="utf-8")
+    documents = {"notebooks/syntax": {}, "book/index": {}}
+    app = SimpleNamespace(srcdir=str(tmp_path), env=SimpleNamespace(metadata=documents, found_docs=set(documents)))
+    source = ["stripped"]
+    assert page.outdated_chapters(app, app.env, set(), set(), set()) == ["notebooks/syntax"]
+    page.swap_in_executed(app, "notebooks/syntax", source)
+    assert "Run on 2026-01-02 with `pocket-bert`" in source[0]
+    assert page.outdated_chapters(app, app.env, set(), set(), set()) == []
+    copy.write_text("{}", encoding="utf-8")
+    assert page.outdated_chapters(app, app.env, set(), set(), set()) == ["notebooks/syntax"]

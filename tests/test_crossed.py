@@ -1,0 +1,68 @@
+"""Crossed clozes: no preference can win, planted knowledge does, and the items are what they say."""
+
+import numpy as np
+import pytest
+
+from bertology_utils import crossed
+from bertology_utils.cloze import CandidateScores
+from bertology_utils.errors import BertologyError
+
+
+def scored(monkeypatch, score) -> None:
+    def fake(specimen, sentences, positions, candidates):
+        rows = zip(sentences, candidates, strict=True)
+        values = np.array([[score(words, word) for word in row] for words, row in rows])
+        return CandidateScores(values, np.ones(len(values), bool))
+
+    monkeypatch.setattr(crossed, "word_log_probability", fake)
+
+
+def test_a_preference_for_one_word_never_wins(monkeypatch) -> None:
+    scored(monkeypatch, lambda words, word: float(len(word)))
+    assert not crossed.crossed_accuracy(None, crossed.affordance_items()).any()
+
+
+def test_knowledge_wins_in_spite_of_a_preference(monkeypatch) -> None:
+    table = dict(row.split(":") for row in crossed.AFFORDANCES.split())
+    scored(monkeypatch, lambda words, word: 10.0 * (word == "eat") + (table[words[4]] == word))
+    assert crossed.crossed_accuracy(None, crossed.affordance_items()).all()
+
+
+def test_chains_need_the_asked_number_of_steps() -> None:
+    for hops in (1, 2, 3):
+        for item in crossed.chain_items(20, hops):
+            sentences = " ".join(item.first).split(" . ")
+            inside = {s.split()[1]: s.split()[-1] for s in sentences[:-1]}
+            place = sentences[-1].split()[2]
+            for _ in range(hops):
+                place = inside[place]
+            assert place == item.targets[0]
+            assert item.first[:-7] == item.second[:-7]  # same premises, other question
+
+
+def test_a_chain_has_limits() -> None:
+    with pytest.raises(BertologyError, match="levels"):
+        crossed.chain_items(1, hops=5)
+
+
+def test_every_item_has_one_mask_a_context_and_two_targets() -> None:
+    groups = [crossed.property_items(), crossed.comparison_items(), crossed.fact_items("colour")]
+    groups += [crossed.event_items(), crossed.event_items(mention=True), *crossed.premise_items().values()]
+    for item in (item for group in groups for item in group):
+        assert item.first.count("[MASK]") == item.second.count("[MASK]") == 1
+        assert item.targets[0] != item.targets[1] and item.first != item.second
+
+
+def test_known_premises_select_the_conclusions() -> None:
+    samples = crossed.known_premises(np.array([1, 1, 0], bool), np.array([1, 0, 1], bool), np.array([1, 0, 0], bool))
+    assert samples["conclusion_known"].tolist() == [1.0]
+    assert samples["premises"].mean() == pytest.approx(4 / 6)
+
+
+def test_changed_share_of_fillers() -> None:
+    assert crossed._changed(np.array([[1, 2, 3, 4]]), np.array([[4, 3, 9, 8]])).tolist() == [0.5]
+
+
+def test_roles_run_on_a_model(tiny) -> None:
+    changes = crossed.role_changes(tiny, 8)
+    assert {len(values) for values in changes.values()} == {8}

@@ -1,0 +1,130 @@
+"""The figures: alternative text computed from the data, tables behind them, ids that never clash, colours that read."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from bertology_utils import figures
+from bertology_utils.errors import BertologyError
+from bertology_utils.figure_html import INK, Figure
+from bertology_utils.figure_style import CONTROL, PALETTE, bootstrap_interval, contrast
+
+RANDOM = np.random.default_rng(0)
+LAYERS = {"pocket": [0.2, 0.5, 0.9, 0.4], "random twin": [0.3, 0.2, 0.1, 0.2]}
+KINDS = {
+    "layer_lines": lambda: figures.layer_lines(
+        LAYERS, published={"study": 0.8}, baselines={"chance": 0.25}, caption="Layers & all"
+    ),
+    "curve": lambda: figures.curve([1, 10, 100], {"a": RANDOM.random((3, 9))}, logx=True),
+    "head_map": lambda: figures.head_map(RANDOM.random((3, 4)), marks=[(2, 3)]),
+    "bars": lambda: figures.bars({"model": [1, 0, 1, 1], "twin": 0.5}, published={"model": 0.9}),
+    "grouped": lambda: figures.bars({"nsubj": {"model": 0.9, "twin": 0.4}, "obj": {"model": 0.7, "twin": 0.4}}),
+    "scatter": lambda: figures.scatter(
+        RANDOM.random((6, 2)), list("abcdef"), groups=["x", "x", "x", "y", "y", "y"], identity=True
+    ),
+    "heat": lambda: figures.heat(RANDOM.normal(size=(2, 3)), ["a", "b"], ["x", "y", "z"], diverging=True),
+    "pairs": lambda: figures.pairs({"one": (0.9, 0.4), "two": (0.5, 0.6)}, published={"one": 0.95}),
+    "arc_tree": lambda: figures.arc_tree(["Owls", "see", "mice"], [1, -1, 1], [1, -1, 0]),
+}
+
+
+def svg_of(figure):
+    return re.search(r"<svg.*?</svg>", figure._repr_html_(), re.DOTALL).group(0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_accessible_html(kind):
+    figure = KINDS[kind]()
+    page = figure._repr_html_()
+    root = ElementTree.fromstring(svg_of(figure))
+    assert root.get("role") == "img" and root.get("aria-label") == figure.alt and len(figure.alt) > 30
+    assert "currentColor" in page and INK not in page
+    assert "<details" in page and 'scope="col"' in page and 'scope="row"' in page
+    assert figure._repr_mimebundle_()["text/plain"].startswith(figure.alt)
+
+
+def test_ids_of_equal_figures_on_one_page_do_not_clash():
+    first, second = (svg_of(KINDS["bars"]()) for _ in range(2))
+    ids = [re.findall(r'\bid="([^"]+)"', svg) for svg in (first, second)]
+    assert ids[0] and not set(ids[0]) & set(ids[1])
+    for svg, known in zip((first, second), ids, strict=True):
+        assert set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg)) <= set(known)
+
+
+def test_displaying_twice_gives_the_same_page():
+    figure = KINDS["layer_lines"]()
+    assert figure._repr_html_() == figure._repr_html_()
+
+
+def test_layer_alt_names_best_layer_and_control():
+    alt = KINDS["layer_lines"]().alt
+    assert "pocket is highest at layer 2 (0.9)" in alt and "random twin is highest at layer 0 (0.3)" in alt
+    assert "chance: 0.25" in alt and "Published (study): 0.8" in alt
+
+
+def test_intervals_reach_the_table_and_match_the_plain_bootstrap():
+    samples = RANDOM.random((3, 60))
+    table = figures.layer_lines({"model": samples}).table
+    assert np.allclose(table["model"], samples.mean(1))
+    assert (table["model, low"] < table["model"]).all() and (table["model"] < table["model, high"]).all()
+    draws = [samples[:, RANDOM.integers(0, 60, 60)].mean(1) for _ in range(2000)]
+    assert np.allclose(bootstrap_interval(samples), np.quantile(draws, [0.025, 0.975], axis=0), atol=0.015)
+
+
+def test_a_published_model_of_another_depth_is_said_to_be_at_relative_depth():
+    assert "at relative depth" in figures.layer_lines(LAYERS, published={"BERT": np.linspace(0, 1, 13)}).alt
+    assert "at relative depth" not in figures.layer_lines(LAYERS, published={"BERT": np.linspace(0, 1, 4)}).alt
+
+
+def test_head_map_prints_heads_from_one():
+    matrix = np.zeros((3, 4))
+    matrix[1, 2] = 1
+    alt = figures.head_map(matrix, marks=[(2, 3)], control=np.full((3, 4), 0.5)).alt
+    assert "best head is 2-3" in alt and "Framed heads: 2-3" in alt and "control's best head reaches 0.5" in alt
+
+
+def test_control_is_dashed_grey_and_model_is_not():
+    lines = {line.get_label(): line for line in KINDS["layer_lines"]().figure.axes[0].lines}
+    assert (lines["random twin"].get_color(), lines["random twin"].get_linestyle()) == (CONTROL, "--")
+    assert (lines["pocket"].get_color(), lines["pocket"].get_linestyle()) == (PALETTE[0], "-")
+    assert lines["published: study"].get_markerfacecolor() == "none"
+
+
+@pytest.mark.parametrize("colour", (*PALETTE, CONTROL))
+def test_palette_reads_on_both_themes(colour):
+    assert contrast(colour, "white") >= 3 and contrast(colour, "#121212") >= 3
+
+
+def test_arc_tree_counts_right_heads():
+    figure = KINDS["arc_tree"]()
+    assert "1 of 2 predicted heads are right" in figure.alt
+    assert list(figure.table["right"]) == ["yes", "yes", "no"]
+
+
+def test_pairs_and_scatter_tell_the_finding():
+    assert "higher in 1 of 2" in KINDS["pairs"]().alt and "0.5 for one" in KINDS["pairs"]().alt
+    line = np.column_stack([np.arange(5), np.arange(5) ** 2])
+    assert "correlation 1.00" in figures.scatter(line).alt
+
+
+def test_table_escapes_and_rounds():
+    page = figures.table([{"model": "<b>", "score": 0.61234, "count": 1200}], caption="Scores")._repr_html_()
+    assert "&lt;b&gt;" in page and "<td>0.612</td>" in page and "<td>1200</td>" in page
+
+
+def test_wrong_shapes_are_refused():
+    for wrong in (
+        lambda: figures.layer_lines({"a": [1, 2], "b": [1]}),
+        lambda: figures.heat(np.zeros((2, 2)), ["a"], ["b"]),
+        lambda: figures.scatter([1, 2, 3]),
+        lambda: figures.arc_tree(["a"], []),
+    ):
+        with pytest.raises(BertologyError):
+            wrong()
+
+
+def test_caption_is_escaped():
+    assert "<figcaption>Layers &amp; all</figcaption>" in KINDS["layer_lines"]()._repr_html_()
+    assert isinstance(KINDS["bars"](), Figure)

@@ -1,0 +1,47 @@
+"""The projection acts inside the network, at one layer, and leaves no trace."""
+
+import numpy as np
+import torch
+
+from bertology_utils import interventions
+from bertology_utils.activations import word_vectors
+from bertology_utils.controls import random_projection, remove_directions
+from bertology_utils.regimens import encoder_layers
+
+SENTENCES = [("the", "dog", "saw", "the", "cat", "."), ("a", "man", "slept", ".")]
+
+
+def second_block_input(specimen):
+    """What block 2 receives; the library records block 1's own output before any hook changes it."""
+    kept = []
+    handle = encoder_layers(specimen.encoder)[1].register_forward_pre_hook(lambda m, args: kept.append(args[0]))
+    word_vectors(specimen, SENTENCES[:1])
+    handle.remove()
+    return kept[0][0].double()
+
+
+def test_removing_every_direction_leaves_the_mean(tiny):
+    mean = torch.arange(tiny.width, dtype=torch.double)
+    before, last = second_block_input(tiny), word_vectors(tiny, SENTENCES)[0][2]
+    with interventions.without_subspace(tiny, 1, remove_directions(torch.eye(tiny.width)), mean):
+        inside, changed = second_block_input(tiny), word_vectors(tiny, SENTENCES)[0][2]
+    assert torch.allclose(inside, mean.expand_as(inside), atol=1e-4)
+    assert not torch.allclose(changed, last, atol=1e-3)
+    assert torch.equal(second_block_input(tiny), before)
+
+
+def test_a_removed_direction_is_constant_and_the_rest_is_untouched(tiny):
+    removed, mean = random_projection(tiny.width, 3), torch.zeros(tiny.width)
+    before = second_block_input(tiny)
+    with interventions.without_subspace(tiny, 1, removed, mean):
+        inside = second_block_input(tiny)
+    assert (inside @ removed.basis).abs().max() < 1e-5
+    rest = torch.eye(tiny.width, dtype=torch.double) - removed.basis @ removed.basis.T
+    assert torch.allclose(inside @ rest, before @ rest, atol=1e-5)
+
+
+def test_reliance_removes_what_the_probe_reads(tiny):
+    found = interventions.reliance(tiny, 1, 40, 12, draws=2)
+    assert found["probe"].mean() > found["probe_after"].mean()
+    assert found["intact"].shape == found["removed"].shape == found["random"].shape
+    assert np.isfinite(found["shuffled_removed"]).all() and found["rank"] > 3

@@ -1,0 +1,82 @@
+"""Facts under many prompts: selection on one half, calibration, names; on planted scores and the tiny specimen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertology_utils import knowledge
+from bertology_utils.errors import BertologyError
+from bertology_utils.facts import facts, invented_people
+
+
+def planted(prompts: int = 5, n: int = 40, candidates: int = 4, seed: int = 0) -> knowledge.RelationScores:
+    """Prompt 2 knows every fact, the others guess; candidate 0 is favoured everywhere."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(prompts, n, candidates))
+    values[:, :, 0] += 3
+    answers = rng.integers(candidates, size=n)
+    values[2, np.arange(n), answers] += 20
+    chosen = tuple(facts("class")[:1] * n)
+    names = tuple("abcdefgh"[:prompts])
+    return knowledge.RelationScores("class", chosen, tuple("wxyz"), names, values, answers, 1.0)
+
+
+def test_selection_finds_the_prompt_that_knows() -> None:
+    study = knowledge.prompt_study(planted())
+    assert study["best_template"].mean() == 1
+    assert study["median_template"].mean() < 0.7 and study["manual"].mean() < 0.7
+
+
+def test_selection_on_noise_gains_nothing() -> None:
+    noise = np.random.default_rng(1).normal(size=(8, 400, 4))
+    study = knowledge.prompt_study(replace(planted(n=400), log_probabilities=noise))
+    assert abs(study["best_template"].mean() - 0.25) < 0.08
+
+
+def test_halves_test_every_item_once() -> None:
+    tested = np.concatenate([test for _, test in knowledge.halves(7)])
+    assert sorted(tested) == list(range(7))
+    assert all(not set(development) & set(test) for development, test in knowledge.halves(7))
+
+
+def test_calibration_takes_away_a_preference_for_one_answer() -> None:
+    scores = planted()
+    assert np.allclose(scores.calibrated.mean(1), 0)
+
+
+def test_share_ranked_below_counts_ties_half() -> None:
+    values = np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 2.0]])
+    assert np.allclose(knowledge._below(values, np.array([0, 0])), [1.0, 0.25])
+
+
+def test_consistency_is_one_where_prompts_agree() -> None:
+    scores = planted()
+    same = np.repeat(scores.log_probabilities[:1], 3, axis=0)
+    assert (knowledge.consistency(replace(scores, log_probabilities=same)) == 1).all()
+
+
+def test_paraphrases_keep_the_mask_in_place() -> None:
+    for prompt in knowledge.paraphrases(facts("capital")[0]):
+        assert prompt.words[prompt.focus] == "[MASK]"
+
+
+def test_size_cannot_be_asked_with_one_list(tiny) -> None:
+    with pytest.raises(BertologyError, match="size"):
+        knowledge.relation_scores(tiny, "size")
+
+
+def test_scores_cover_what_the_vocabulary_knows(tiny) -> None:
+    scores = knowledge.relation_scores(tiny, "class", rewrites=("{}", "we know that {}"), limit=12)
+    assert scores.log_probabilities.shape == (len(scores.prompts), len(scores.facts), len(scores.candidates))
+    assert 0 < scores.coverage <= 1 and not np.isnan(scores.log_probabilities).any()
+    assert [scores.candidates[i] for i in scores.answers] == [fact.object for fact in scores.facts]
+
+
+def test_names_are_judged_by_style_and_by_fact(monkeypatch, tiny) -> None:
+    same, other = invented_people(12, True), invented_people(12, False)
+    by_style = lambda specimen, people, asked, told=False: np.array([p.candidates.index(p.style) for p in people])  # noqa: E731
+    monkeypatch.setattr(knowledge, "name_guesses", by_style)
+    samples = knowledge.names_test(tiny, same, other)
+    assert samples["style"].mean() == 1 and samples["congruent"].mean() == 1
+    assert samples["incongruent"].mean() == 0 and samples["misled"].mean() == 1

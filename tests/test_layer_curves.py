@@ -1,0 +1,66 @@
+"""Curves over layers: bands, expected layers by items, planted peaks and drops."""
+
+import numpy as np
+import pytest
+
+from bertology_utils import layer_curves as curves
+from bertology_utils.probes import expected_layer
+
+
+def hits(rates, seeds=3, items=400, seed=0):
+    generator = np.random.default_rng(seed)
+    return np.stack([(generator.random((seeds, items)) < rate).astype(float) for rate in rates])
+
+
+def test_bands_cover_every_layer_once():
+    for layers in (2, 6, 8, 12):
+        together = np.concatenate(list(curves.band_of(layers).values()))
+        assert sorted(together) == list(range(layers + 1))
+
+
+def test_band_samples_are_the_means_of_their_layers():
+    scores = hits([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+    found = curves.band_samples(scores, "x_")
+    np.testing.assert_allclose(found["x_middle"], (scores[3] + scores[4]) / 2)
+    np.testing.assert_array_equal(found["x_last"], scores[6])
+
+
+def test_expected_layer_from_items_equals_the_definition():
+    scores = hits([0.3, 0.5, 0.6, 0.9, 0.9])
+    found = curves.expected_layer_samples(scores, "pos")
+    ratio = found["pos_moment"].mean() / found["pos_gain"].mean()
+    assert ratio == pytest.approx(expected_layer(scores.mean((1, 2))))
+
+
+def test_selected_layer_is_scored_on_the_other_items():
+    scores = np.zeros((3, 1, 10))
+    scores[1, :, ::2] = 1  # good on the even items only: luck that must not count
+    found = curves.best_layer_samples(scores, {"any": [0, 1, 2]})["any"]
+    assert found.shape == (1, 5) and found.mean() == 0
+
+
+def test_a_planted_drop_is_found_in_its_window():
+    scores = hits([0.9, 0.9, 0.9, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4])
+    found = curves.drop_samples(scores, 0.2, 0.5)
+    assert found["drop_window"].mean() > 0.4 > 0.1 > found["drop_elsewhere"].mean()
+
+
+def test_peaks_follow_a_planted_peak_and_ties_are_averaged():
+    assert curves.peak_layers(hits([0.2, 0.2, 0.9, 0.2, 0.2])).mean() == 2
+    assert curves.peak_layers(np.ones((5, 1, 12))).tolist() == [2] * 6
+
+
+def test_gradual_and_sudden_gains_differ():
+    sudden, gradual = hits([0.2, 0.9, 0.9, 0.9, 0.9]), hits([0.2, 0.38, 0.55, 0.72, 0.9])
+    assert curves.layers_to_share(gradual).mean() > curves.layers_to_share(sudden).mean() + 1
+    assert curves.layers_to_share(hits([0.5] * 5) * 0).tolist() == [0] * 6
+
+
+def test_flips_count_each_direction():
+    scores = np.array([[0, 1, 0, 1], [0, 1, 0, 1], [1, 0, 0, 1]], float)[:, None]
+    found = curves.flip_samples(scores)
+    assert found["wrong_to_right"].tolist() == [[1, 0, 0, 0]] and found["right_to_wrong"].tolist() == [[0, 1, 0, 0]]
+
+
+def test_entropy_of_a_mix_runs_from_zero_to_one():
+    np.testing.assert_allclose(curves.mix_entropy(np.array([[0.25] * 4, [1, 0, 0, 0]])), [1, 0], atol=1e-9)

@@ -1,0 +1,85 @@
+"""Tasks from annotation: labels, balance, held-out words; the readout of layers; coreference items and rules."""
+
+import numpy as np
+import pytest
+import torch
+
+from bertology_utils import layer_tasks
+from bertology_utils.coreference import coreferences, nearest_hits, rule_hits
+from bertology_utils.errors import BertologyError
+from bertology_utils.grammar import generate
+from bertology_utils.mlm_training import IGNORED, masked_batches, masked_logits
+
+
+@pytest.mark.parametrize("name", layer_tasks.GROUPS)
+def test_every_sentence_task_has_labels_and_items(name):
+    task = layer_tasks.sentence_task(name, 60, 40)
+    for part in (task.train, task.test):
+        assert len(part.items) == len(part.labels) > 10
+        assert len(set(part.labels)) > 1
+        assert max(i for i, in part.items) < len(part.sentences)
+
+
+@pytest.mark.parametrize("name", layer_tasks.ALTERATIONS)
+def test_altered_sentences_differ_where_the_label_says_so(name):
+    part = layer_tasks.sentence_task(name, 40, 40).train
+    original = {s.words for s in generate(200, 0, "train")}
+    for words, label in zip(part.sentences, part.labels, strict=True):
+        assert label == 1 or tuple(words) in original
+    assert abs(np.mean(part.labels) - 0.5) < 0.1
+
+
+def test_word_task_labels_the_right_words():
+    sentences = generate(20, split="train")
+    part = layer_tasks.word_task("dependency", sentences, sentences, 50).train
+    for (sentence, word), label in zip(part.items, part.labels, strict=True):
+        assert sentences[sentence].deprels[word] == label not in ("punct", "root")
+
+
+def test_unknown_tasks_are_named():
+    with pytest.raises(BertologyError):
+        layer_tasks.sentence_task("lenght", 10, 10)
+
+
+def test_pairs_are_two_for_each_pronoun():
+    part = layer_tasks.coreference_task(10, 10).train
+    assert part.labels[:2] == ["same", "other"] and len({len(item) for item in part.items}) == 1
+
+
+def test_pronoun_and_antecedents_are_where_the_item_says():
+    items = coreferences(40, split="test")
+    assert all(item.words[item.pronoun] in ("he", "she", "they") for item in items)
+    assert all(item.words[item.antecedent - 1] != "," and item.antecedent < item.pronoun for item in items)
+    assert np.mean(nearest_hits(items)) == 0.5
+    assert np.mean(rule_hits(coreferences(40))) > 0.9 > 0.5 <= np.mean(rule_hits(items))
+
+
+def test_position_is_read_by_the_probe_and_noise_is_not(tiny):
+    sentences = generate(60, split="train"), generate(30, split="test")
+    features = layer_tasks.LayerFeatures(tiny)
+    scores = layer_tasks.task_scores(features, layer_tasks.word_task("position", *sentences, 200), seeds=2)
+    assert scores.shape[:2] == (tiny.layers + 1, 2)
+    assert scores[0].mean() > 0.3  # chance is about 0.1; position vectors are added at layer 0
+
+
+def test_the_last_layer_is_read_as_the_model_reads_it(tiny):
+    sentences = [list(s.words) for s in generate(6, split="test")]
+    hits = layer_tasks.masked_word_hits(tiny, sentences)
+    expected = np.empty(len(sentences))
+    for rows, batch in masked_batches(tiny, sentences, 0, budget=1024):
+        chosen = batch["labels"] != IGNORED
+        with torch.no_grad():
+            right = masked_logits(tiny.model, batch, chosen)[0].argmax(-1) == batch["labels"][chosen]
+        for row, mask in zip(rows, chosen.nonzero()[:, 0][None] == torch.arange(len(rows))[:, None], strict=True):
+            expected[row] = right[mask].float().mean()
+    np.testing.assert_allclose(hits[-1, 0], expected, atol=1e-6)
+
+
+def test_fine_tuning_samples_have_their_shapes_and_leave_the_specimen_alone(tiny):
+    before = {name: value.clone() for name, value in tiny.model.state_dict().items()}
+    train, test = layer_tasks.number_examples(12), layer_tasks.number_examples(8, split="test")
+    found = layer_tasks.finetuning_samples(tiny, train, test, seeds=2, epochs=1)
+    assert found["change"].shape == (tiny.layers + 1, 2, len(test)) and found["restored_top"].shape == (2, len(test))
+    pooled = layer_tasks.pooling_samples(tiny, train, test, seeds=2, epochs=1)
+    assert {values.shape for values in pooled.values()} == {(2, len(test))}
+    assert all(torch.equal(value, before[name]) for name, value in tiny.model.state_dict().items())

@@ -1,0 +1,92 @@
+"""The verdict logic: planted effects get the verdict that they deserve."""
+
+import numpy as np
+import pytest
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.predictions import (
+    CONTRADICTS,
+    INCONCLUSIVE,
+    NOT_SPECIFIC,
+    REPLICATES,
+    judge,
+    overall,
+    parse,
+    verdict,
+)
+
+
+def scores(mean: float, n: int = 400, seed: int = 0) -> np.ndarray:
+    return (np.random.default_rng(seed).random(n) < mean).astype(float)
+
+
+@pytest.mark.parametrize(
+    "model, baseline, expected",
+    [(0.9, 0.5, REPLICATES), (0.5, 0.9, CONTRADICTS), (0.6, 0.5, INCONCLUSIVE)],
+)
+def test_planted_effects(model, baseline, expected):
+    clauses = parse("model > baseline + 0.05").judge(
+        {"model": scores(model, 200), "baseline": scores(baseline, 200, 1)}
+    )
+    assert overall(clauses) == expected
+
+
+def test_a_planted_null_does_not_replicate():
+    verdicts = [
+        overall(parse("a > b").judge({"a": scores(0.6, seed=2 * s), "b": scores(0.6, seed=2 * s + 1)}, seed=s))
+        for s in range(40)
+    ]
+    # A 95 % interval lies wholly above zero in 2.5 % of null experiments.
+    assert verdicts.count(REPLICATES) <= 4
+
+
+def test_every_clause_must_hold():
+    samples = {"a": scores(0.9), "b": scores(0.5, seed=1), "c": scores(0.95, seed=2)}
+    assert overall(parse("a > b + 0.1").judge(samples)) == REPLICATES
+    assert overall(parse("a > b + 0.1 and a > c + 0.1").judge(samples)) == CONTRADICTS
+
+
+def test_a_control_that_passes_makes_the_verdict_not_specific():
+    able, unable = ({"a": scores(mean)} for mean in (0.9, 0.5))
+    model, twin, weak = (judge(parse("a > 0.6"), None, side) for side in (able, able, unable))
+    assert verdict(model, twin, specific=True) == NOT_SPECIFIC
+    assert verdict(model, twin, specific=False) == REPLICATES
+    assert verdict(model, weak, specific=True) == REPLICATES
+
+
+def test_paired_items_are_resampled_together():
+    a = np.random.default_rng(0).normal(size=200)
+    clause = parse("a > b").judge({"a": a + 0.01, "b": a})[0]
+    assert clause.low == pytest.approx(0.01) and clause.verdict == REPLICATES
+
+
+def test_perfect_scores_on_few_items_have_an_interval():
+    clause = parse("a > 0.95").judge({"a": np.ones(8)})[0]
+    assert clause.low < 0 < clause.high
+
+
+def test_seeds_are_resampled_too():
+    items = np.zeros((3, 500)) + np.array([[0.0], [1.0], [2.0]])
+    clause = parse("a > 0.5").judge({"a": items + 1e-9})[0]
+    assert clause.high - clause.low > 1
+
+
+def test_arithmetic_and_less_than():
+    samples = {"a": np.array(6.0), "b": np.array(2.0)}
+    clauses = parse("abs(b - a) / b < max(a, b) - 1 and -b < a * 2").judge(samples)
+    assert [c.left for c in clauses] == [2.0, -2.0]
+    assert [c.right for c in clauses] == [5.0, 12.0]
+    assert overall(clauses) == REPLICATES
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a >", "a == b", "a > b or b > a", "open('x') > 1", "a > b > c", "a.b > 1", "a > 'x'", "a ** 2 > 1"]
+)
+def test_malformed_predictions_are_refused(text):
+    with pytest.raises(BertologyError):
+        parse(text)
+
+
+def test_a_missing_sample_is_named():
+    with pytest.raises(BertologyError, match="'b'"):
+        parse("a > b").judge({"a": [1.0, 0.0]})

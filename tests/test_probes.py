@@ -1,0 +1,135 @@
+"""Probes: planted structure is found, and all layers at once equal one layer at a time."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from bertology_utils import probes
+from bertology_utils.errors import BertologyError
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Three layers of 12 dimensions: noise, the classes weakly, the classes clearly (in correlated dimensions)."""
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.randint(4, (900,), generator=generator)
+    noise = torch.randn(3, 900, 12, generator=generator)
+    signal = torch.randn(4, 12, generator=generator)[labels]
+    features = noise + torch.tensor([0.0, 0.5, 2.0])[:, None, None] * signal
+    mixing = torch.randn(12, 12, generator=generator)
+    return (features @ mixing * 5 + 3), labels.numpy()
+
+
+def test_linear_probe_finds_the_planted_layer_as_sklearn_does(planted):
+    features, labels = planted
+    correct = probes.probe_correctness(features[:, :600], labels[:600], features[:, 600:], labels[600:])
+    assert correct.shape == (3, 3, 300)
+    accuracy = correct.mean((1, 2))
+    assert accuracy[0] < 0.4 < accuracy[1] < accuracy[2] and accuracy[2] > 0.9
+    for layer in range(3):
+        reference = LogisticRegression(max_iter=1000).fit(features[layer, :600], labels[:600])
+        assert abs(reference.score(features[layer, 600:], labels[600:]) - accuracy[layer]) < 0.05
+
+
+@pytest.mark.parametrize("settings", [{}, {"hidden": 8}, {"rank": 2}])
+def test_all_layers_at_once_equal_one_layer_at_a_time(planted, settings):
+    features, labels = planted
+    together = probes.train_probe(features, labels, seeds=2, epochs=2, steps=20, **settings).logits(features)
+    for layer in range(3):
+        alone = probes.train_probe(features[layer : layer + 1], labels, seeds=2, epochs=2, steps=20, **settings)
+        assert torch.allclose(alone.logits(features[layer : layer + 1])[0], together[layer], atol=1e-3)
+    assert not torch.allclose(together[:, 0], together[:, 1], atol=1e-3), "seeds must differ"
+
+
+def test_the_mlp_solves_what_no_linear_probe_can():
+    generator = torch.Generator().manual_seed(1)
+    features = torch.randn(1, 1200, 2, generator=generator)
+    labels = (features[0].prod(-1) > 0).long()  # exclusive or of the signs
+    split = features[:, :800], labels[:800], features[:, 800:], labels[800:]
+    assert probes.probe_correctness(*split).mean() < 0.65
+    assert probes.probe_correctness(*split, hidden=16, epochs=40).mean() > 0.9
+
+
+def test_a_rank_one_probe_is_weaker(planted):
+    features, labels = planted
+    full, narrow = (probes.train_probe(features, labels, rank=r).correct(features, labels)[2].mean() for r in (0, 1))
+    assert narrow < full - 0.1
+
+
+def test_log_loss_is_the_bits_of_the_right_class(planted):
+    features, labels = planted
+    probe = probes.train_probe(features, labels, seeds=1, epochs=1, steps=1)
+    expected = -probe.logits(features).log_softmax(-1)[1, 0, 7, labels[7]] / np.log(2)
+    assert probe.log_loss(features, labels)[1, 0, 7] == pytest.approx(float(expected), rel=1e-4)
+
+
+def test_unseen_labels_count_as_wrong_and_misfits_are_refused(planted):
+    features, labels = planted
+    train, test, names = probes.encode_labels(["b", "a", "b"], ["a", "z"])
+    assert (train.tolist(), test.tolist(), names) == ([1, 0, 1], [0, -1], ["a", "b"])
+    probe = probes.train_probe(features, labels, seeds=1, steps=1, epochs=1)
+    assert probe.correct(features[:, :2], [-1, -1]).sum() == 0
+    with pytest.raises(BertologyError):
+        probes.train_probe(features, labels[:5])
+
+
+def test_stacked_words_are_the_sentences_words():
+    vectors = [torch.randn(2, 3, 4), torch.randn(2, 1, 4)]
+    assert torch.equal(probes.stack_words(vectors)[:, 3], vectors[1][:, 0])
+    assert torch.equal(probes.stack_words(vectors, [(1, 0), (0, 2)])[:, 1], vectors[0][:, 2])
+
+
+def test_ridge_equals_sklearn_and_its_leave_one_out_equals_refitting():
+    generator = torch.Generator().manual_seed(2)
+    features = torch.randn(2, 30, 6, generator=generator, dtype=torch.double)
+    targets = features[1] @ torch.randn(6, generator=generator, dtype=torch.double)
+    targets = targets + 0.5 * torch.randn(30, generator=generator, dtype=torch.double)
+    penalties = (0.01, 3.0, 300.0)
+    probe = probes.fit_ridge(features, targets, penalties)
+    for layer in range(2):
+        scaled = probe.standardise(features)[layer].numpy()
+        reference = Ridge(alpha=float(probe.penalty[layer])).fit(scaled, targets)
+        assert np.allclose(reference.predict(scaled), probe.predict(features)[layer, :, 0], atol=1e-8)
+        errors = []
+        for penalty in penalties:  # refit without each item, in the same standardised coordinates
+            misses = []
+            for item in range(30):
+                rest = np.delete(np.arange(30), item)
+                misses.append(Ridge(alpha=penalty).fit(scaled[rest], targets[rest]).predict(scaled[[item]])
+                              - targets[item].item())
+            errors.append(np.square(misses).mean())
+        assert penalties[int(np.argmin(errors))] == probe.penalty[layer]
+
+
+def test_selector_points_at_the_marked_word_of_sentences_of_any_length():
+    generator = torch.Generator().manual_seed(3)
+    direction = torch.randn(16, generator=generator)
+    lengths = torch.randint(4, 9, (300,), generator=generator).tolist()
+    places = [int(torch.randint(length, (1,), generator=generator)) for length in lengths]
+    vectors = [torch.randn(2, length, 16, generator=generator) for length in lengths]
+    for words, place in zip(vectors, places, strict=True):
+        words[1, place] += 2 * direction
+    correct = probes.train_selector(vectors[:200], places[:200]).correct(vectors[200:], places[200:])
+    assert correct.shape == (2, 3, 100)
+    assert correct[1].mean() > 0.9 and correct[0].mean() < 0.4
+
+
+def test_scalar_mix_puts_its_weight_on_the_planted_layer(planted):
+    features, labels = planted
+    full = probes.train_scalar_mix(features[:, :600], labels[:600])
+    assert full.shares.shape == (1, 3, 3)
+    assert (full.shares[0].argmax(-1) == 2).all()
+    assert (probes.centre_of_gravity(full.shares[0]) > 1.2).all()
+    stacked = probes.train_scalar_mix(features[:, :600], labels[:600], cumulative=True)
+    assert torch.equal(stacked.shares[0, 0], torch.tensor([1.0, 0, 0])), "mix 0 may read layer 0 only"
+    scores = stacked.correct(features[:, 600:], labels[600:]).mean(2)  # (mixes, seeds)
+    assert scores[2].min() > 0.9 and (probes.expected_layer(scores) > 1.25).all()
+
+
+def test_expected_layer_and_centre_of_gravity_by_hand():
+    assert probes.expected_layer(np.array([0.5, 0.7, 0.6, 0.9])) == pytest.approx((0.2 - 0.2 + 0.9) / 0.4)
+    assert np.isnan(probes.expected_layer(np.array([0.5, 0.5])))
+    assert probes.centre_of_gravity(np.array([0.5, 0.0, 0.5])) == pytest.approx(1)
+    draws = probes.shuffled_expected_layers(np.array([0.5, 0.7, 0.6, 0.9]), draws=400)
+    assert draws.mean() == pytest.approx(2, abs=0.3)

@@ -1,0 +1,189 @@
+"""Items and measures of meaning: no leak between splits, planted effects, fast versions against plain definitions."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from bertology_utils import semantic_measures as measures
+from bertology_utils import semantic_tasks as tasks
+from bertology_utils.errors import BertologyError
+from bertology_utils.geometry import SenseExamples, nearest_neighbour_senses, random_pair_similarity
+from bertology_utils.text import encode_words
+
+
+def content(items, lemma):
+    frames = set(" ".join(tasks.SENSE_FRAMES).replace("{a}", "").replace("{b}", "").split())
+    return {word for item in items if item.lemma == lemma for word in item.words} - frames - {lemma}
+
+
+def test_sense_contexts_share_no_cue_between_splits_or_senses():
+    train, test = tasks.sense_items(6), tasks.sense_items(6, "test")
+    for lemma, senses in tasks.sense_table().items():
+        first, second = map(set, senses.values())
+        assert len(first) >= 7 and len(second) >= 7 and not first & second
+        assert not content(train, lemma) & content(test, lemma)
+    assert all(item.words[item.place] == item.lemma for item in train)
+
+
+def test_sense_frames_do_not_tell_the_sense():
+    items = tasks.sense_items(6, words=1)
+    halves = [[i for i in items if i.sense == sense] for sense in sorted({i.sense for i in items})]
+    assert [i.place for i in halves[0]] == [i.place for i in halves[1]]
+
+
+def test_relations_come_in_threes_over_one_sentence():
+    items = tasks.relation_items(30)
+    assert [i.relation for i in items[:3]] == ["other", "origin", "destination"]
+    assert items[0].words == items[2].words and len({items[0].second, items[1].second, items[2].second}) == 3
+    names = {i.words[i.second] for i in items}
+    assert not names & {i.words[i.second] for i in tasks.relation_items(30, "test")}
+
+
+def test_properties_follow_role_verb_and_noun():
+    assert tasks.properties("agent", "run", True) == ("volition", "sentience", "change_of_place")
+    assert tasks.properties("patient", "break", False) == ("change_of_state",)
+    assert tasks.property_matrix(["volition+sentience", ""]) == [[1, 1, 0, 0], [0, 0, 0, 0]]
+    assert len(tasks.role_items(80)) == len(tasks.proto_role_items(80, "test")) == len(tasks.entity_items(80)) == 80
+
+
+def test_outcomes_are_balanced_and_swaps_change_one_word():
+    items = tasks.outcome_items(20, swaps=3)
+    assert sum(item.label for item in items) == 10
+    for item in items:
+        for version in item.name_swaps + item.noun_swaps:
+            assert sum(a != b for a, b in zip(item.words, version, strict=True)) == 1
+    verbs = [{v for side in tasks.outcome_verbs(split).values() for v in side} for split in ("train", "test")]
+    assert not verbs[0] & verbs[1]
+
+
+def test_partners_have_equal_length():
+    own, first, second = tasks.partner_triples(20)
+    assert len(own) == len(first) == len(second) == 20
+    assert all(len(a) == len(b) and a != b for a, b in zip(first, second, strict=True))
+
+
+def test_unknown_split_is_refused():
+    with pytest.raises(BertologyError):
+        tasks.sense_items(2, "dev")
+
+
+def test_nearest_senses_equals_the_plain_definition():
+    rng = np.random.default_rng(0)
+    train, test = tasks.sense_items(3, words=4), tasks.sense_items(2, "test", words=4)
+    a, b = rng.normal(size=(2, len(train), 5)), rng.normal(size=(2, len(test), 5))
+    fast = measures.nearest_senses(a, train, b, test)
+    for layer in range(2):
+        known = SenseExamples(a[layer], [i.lemma for i in train], [i.sense for i in train])
+        asked = SenseExamples(b[layer], [i.lemma for i in test], [i.sense for i in test])
+        plain = [p == i.sense for p, i in zip(nearest_neighbour_senses(known, asked), test, strict=True)]
+        assert fast[layer].tolist() == plain
+
+
+def test_leave_one_out_does_not_find_the_item_itself():
+    items = tasks.sense_items(1, words=1)  # one occurrence a sense: the only neighbour has the other sense
+    assert not measures.nearest_senses(np.ones((1, 2, 3)), items).any()
+
+
+def test_word_anisotropy_agrees_with_the_pooled_measure():
+    rng = np.random.default_rng(1)
+    groups = [rng.normal(size=(2, 6, 4)) + 1 for _ in range(3)]  # equal counts: the words' mean is the pooled mean
+    assert np.allclose(measures.word_anisotropy(groups).mean(1), random_pair_similarity(groups))
+    assert abs(measures.centred(groups)[0].sum()) < abs(groups[0].sum())
+
+
+def test_static_vectors_have_no_variance_within_a_word(tiny):
+    sentences = [["the", "dog", "sleeps"], ["a", "dog", "the"]]
+    tables = measures.token_table_vectors(tiny, sentences)
+    groups = [np.stack([tables[0][:, 1], tables[1][:, 1]], 1), np.random.default_rng(0).normal(size=(1, 9, 4))]
+    shares = measures.within_word_variance(groups)[0]
+    assert shares[0] == pytest.approx(0, abs=1e-12) and 0.5 < shares[1] <= 1
+
+
+def test_layer_trend_and_overlap():
+    falling = np.array([[3.0, 1], [2, 1], [1, 1]])
+    assert measures.layer_trend(falling).tolist() == [-1, 0]
+    space = np.random.default_rng(2).normal(size=(30, 6))
+    assert (measures.neighbour_overlap(space, space, 5) == 1).all()
+    assert measures.neighbour_overlap(space, np.random.default_rng(3).normal(size=(30, 6)), 5).mean() < 0.5
+
+
+def test_both_changes_put_a_sentence_into_the_second_slot(tiny):
+    first, partner = [["the", "dog", "saw", "a", "cat", "."]], [["a", "boy", "slept", "."]]
+    moved = measures.slot_vectors(tiny, first, partner, segment=True, position=True)[0]
+    real = encode_words(tiny, partner, first)[0]
+    with torch.inference_mode():
+        batch = {"input_ids": torch.tensor([real.input_ids]), "token_type_ids": torch.tensor([real.segment_ids])}
+        hidden = torch.stack(tiny.encoder(**batch, output_hidden_states=True).hidden_states)[:, 0]
+    rows = [real.word_ids.index(4 + word) for word in range(6)]
+    # exact only where each word is one piece
+    single = [w for w in range(6) if real.word_ids.count(4 + w) == 1]
+    assert len(single) > 3
+    assert torch.allclose(moved[:, single], hidden[:, [rows[w] for w in single]], atol=1e-5)
+
+
+def test_slot_cosines_separate_the_factors(tiny):
+    own, first, second = tasks.partner_triples(4)
+    cosines = measures.slot_cosines(tiny, own, first, second)
+    assert cosines.context[0] == pytest.approx(1, abs=1e-5)  # layer 0 knows no context
+    assert (cosines.segment[0] < 1).all() and (cosines.same_slot[0] > cosines.other_slot[0]).all()
+
+
+def test_balanced_scores_and_verb_majorities():
+    gold = np.array([[1, 0], [0, 0], [0, 0], [0, 0]])
+    assert measures.balanced_property_scores(np.zeros_like(gold), gold).mean() == 0.5
+    assert measures.balanced_property_scores(gold, gold).mean() == pytest.approx(1)
+    guess = measures.verb_majorities(["eat", "eat", "run"], [[1, 0], [1, 0], [0, 1]], ["eat", "fly"])
+    assert guess.tolist() == [[1, 0], [1, 0]]
+
+
+def test_choice_of_layer_does_not_see_the_scored_items():
+    correct = np.zeros((2, 3, 10))
+    correct[1, :, ::2], correct[0, :, 1::2] = 1, 1
+    layer, scores = measures.chosen_layer(correct)
+    assert layer == 1 and scores.shape == (3, 5) and not scores.any()
+
+
+def test_digit_one_hots_read_decimals_exactly():
+    texts = [str(value) for value in tasks.decimals(0, 100, 150)]
+    features, values = measures.digit_one_hots(texts), [float(text) for text in texts]
+    _, predicted = measures.read_values(features[:, :120], values[:120], features[:, 120:])
+    assert measures.explained(predicted, values[120:]).mean() > 0.99
+
+
+def test_a_planted_label_stands_in_one_layer_only():
+    labels = np.arange(40) % 2
+    features = measures.plant(torch.randn(3, 40, 8), labels, layer=1)
+    gaps = features[:, labels == 0].mean(1) - features[:, labels == 1].mean(1)
+    assert gaps[1].norm() > 3 * max(gaps[0].norm(), gaps[2].norm())
+
+
+def test_fillers_gain_from_context_only(tiny):
+    preferences = measures.filler_preferences(tiny, tasks.filler_items())
+    assert 0 < len(preferences["right_over_related"]) <= len(tasks.filler_items())
+    sentence = tuple(tasks.FRAMES_OF_PRIOR[0].split())
+    item = tasks.FillerItem(sentence, sentence.index("X"), ("dog", "dog", "dog"))
+    assert not measures.filler_preferences(tiny, [item])["right_over_related"].any()  # ties are no preference
+
+
+def test_flips_count_sentences_with_any_changed_class(monkeypatch):
+    def by_name(classifier, specimen, examples):
+        return np.eye(2)[[int(words[0] == "mary") for words in examples.sentences]]
+
+    monkeypatch.setattr(measures, "predict", by_name)
+    tuned = SimpleNamespace(classifier=None, specimen=None)
+    sentences = [["mary", "left"], ["tom", "left"]]
+    versions = [[["anna", "left"], ["mary", "left"]], [["jack", "left"], ["ben", "left"]]]
+    assert measures.flips(tuned, sentences, versions).tolist() == [True, False]
+
+
+def test_number_neighbours_know_where_the_split_changes(tiny):
+    found = measures.number_neighbours(tiny, [8, 9, 41, 99])  # one piece a digit: 9 -> 10 and 99 -> 100 change
+    assert len(found["same_split"]) == len(found["changed_split"]) == 2
+    assert found["digit_overlap"].tolist() == [0, 0, 0.5, 0]
+
+
+def test_shared_pieces():
+    assert measures.shared_pieces(["45", "##7"], ["45", "##8"]) == 0.5
+    assert measures.shared_pieces(["4", "5", "7"], ["4", "5", "8"]) == pytest.approx(2 / 3)

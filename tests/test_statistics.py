@@ -1,0 +1,47 @@
+"""Intervals cover what they should."""
+
+import numpy as np
+import pytest
+
+from bertology_utils.statistics import as_samples, mean_interval, permutation_test
+
+
+def test_mean_interval_covers_the_truth():
+    rng = np.random.default_rng(0)
+    covered = [m.low <= 1.0 <= m.high for m in (mean_interval(rng.normal(1, 2, 60), seed=s) for s in range(60))]
+    assert np.mean(covered) > 0.85
+
+
+def test_wilson_for_zeros_and_ones():
+    m = mean_interval(np.ones(20))
+    assert m.value == 1 and m.high == 1
+    assert m.low == pytest.approx(0.8389, abs=1e-3)
+
+
+def test_seeds_and_items_are_counted():
+    m = mean_interval(np.random.default_rng(0).random((3, 50)), unit=" %")
+    assert (m.seeds, m.n, m.unit) == (3, 50, " %")
+
+
+def test_permutation_test_separates_effect_from_null():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=80)
+    assert permutation_test(a + 0.5, a + rng.normal(0, 0.1, 80)) < 0.01
+    assert permutation_test(a, a[::-1]) > 0.05
+
+
+@pytest.mark.parametrize("bad", [np.zeros((2, 2, 2)), [], [np.nan, 1.0]])
+def test_samples_without_meaning_are_refused(bad):
+    with pytest.raises(ValueError):
+        as_samples({"x": bad})
+
+
+def test_resampled_means_are_the_plain_definition():
+    from bertology_utils.statistics import bootstrap, resample_weights
+
+    values = np.random.default_rng(1).normal(5, 2, 40)
+    weights = resample_weights(40, 300, np.random.default_rng(0))
+    assert np.allclose(weights.sum(1), 1)
+    drawn = np.random.default_rng(0).integers(40, size=(300, 40))
+    fast = bootstrap(lambda m: np.array([m["x"]]), {"x": values}, resamples=300, seed=0)[:, 0]
+    assert np.allclose(fast, values[drawn].mean(1), atol=1e-5)

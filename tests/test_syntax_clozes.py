@@ -1,0 +1,49 @@
+"""Choosing is crossed with scoring, items are well formed, and the experiments name what predictions need."""
+
+import numpy as np
+
+from bertology_utils import cloze, syntax_clozes
+
+
+def test_templates_are_chosen_on_the_other_half(tiny, monkeypatch):
+    def hits(specimen, template, known, classes):
+        place = syntax_clozes.CLASS_TEMPLATES.index(template)
+        even = np.arange(len(known)) % 2 == 0
+        # template 1 is right on even facts only: whoever chose and scored on the same half would find it perfect
+        return np.where(even, place == 1, place == 2).astype(float)
+
+    monkeypatch.setattr(syntax_clozes, "_hits", hits)
+    found = syntax_clozes.template_spread(tiny)
+    assert found["best_template"].mean() == 0 and found["table"].shape[0] == 10
+
+
+def test_a_template_that_always_works_is_the_best_one(tiny, monkeypatch):
+    monkeypatch.setattr(syntax_clozes, "_hits",
+                        lambda s, template, known, c: np.full(len(known), float("kind of" in template)))
+    found = syntax_clozes.template_spread(tiny)
+    assert found["best_template"].mean() == 1 and found["worst_template"].mean() == 0
+
+
+def test_stories_end_in_a_mask_and_have_three_words_to_compare():
+    stories = syntax_clozes.pragmatic_clozes()
+    assert len(stories) >= 15
+    for story in stories:
+        assert story.words[story.focus] == cloze.MASK
+        assert len({story.true, story.false, story.condition["between"]}) == 3
+
+
+def test_every_experiment_gives_the_samples_of_its_prediction(tiny):
+    agreement = syntax_clozes.agreement(tiny, 6)
+    assert {"attractors_0", "attractors_3", "nonsense", "unigram", "nearest_noun"} <= set(agreement)
+    assert set(syntax_clozes.polarity(tiny, 8)) == {"licensor", "scope", "npi"}
+    negation = syntax_clozes.negation(tiny)
+    assert negation["affirmative"].shape == negation["negated"].shape and len(negation["affirmative"])
+    suite = syntax_clozes.psycholinguistic_suite(tiny, 8)
+    assert len(suite) == 6 and all(np.isin(v, (0, 1)).all() for v in suite.values())
+
+
+def test_damage_is_measured_against_the_intact_input(tiny):
+    damaged = syntax_clozes.damaged_inputs(tiny, 20)
+    assert all(np.isin(values, (0, 1)).all() for values in damaged.values())
+    removed = syntax_clozes.removed_arguments(tiny, 6)
+    assert (removed["argument"] >= -1e-6).all() and removed["adjunct"].shape == (6,)

@@ -1,0 +1,72 @@
+"""Selection on development sentences, baselines by their definitions, and a planted head that is found."""
+
+import numpy as np
+import pytest
+
+from bertology_utils import syntax_trees, trees
+from bertology_utils.syntax_trees import AttentionTrees, LayerScores
+
+
+@pytest.fixture(scope="module")
+def bank():
+    return syntax_trees.treebank(30, 12, seed=1)
+
+
+def test_development_and_test_share_no_content_word_with_training(bank):
+    def content(sentences):
+        tags = ("NOUN", "VERB", "ADJ", "PROPN")
+        return {w for s in sentences for w, tag in zip(s.words, s.upos, strict=True) if tag in tags}
+
+    assert not content(bank.train) & content(bank.development + bank.test)
+    assert len(bank.development) == len(bank.test) == 12 and bank.development != bank.test
+
+
+def test_the_layer_is_chosen_on_development_scores_alone():
+    scores = LayerScores(np.array([0.1, 0.5, 0.3]), np.arange(3)[:, None, None] * np.ones((3, 2, 4)))
+    assert scores.best == 1 and (scores.best_test == 1).all()
+    assert set(scores.over(np.zeros(4), "chain")) == {"best_layer", "layer_0", "chain"}
+
+
+def test_the_chain_is_scored_as_the_plain_definition_does(bank):
+    plain = [trees.uuas(trees.linear_chain_distances(len(s.words)), s.heads, [t != "PUNCT" for t in s.upos])
+             for s in bank.test]
+    assert np.allclose(syntax_trees.chain_scores(bank.test)["uuas"], plain)
+
+
+def test_position_baseline_finds_roots_that_always_stand_in_one_place():
+    sentences = [s for s in syntax_trees.treebank(400, 1).train if s.heads[2] == -1]
+    assert syntax_trees.position_scores(sentences, sentences)["root"].mean() == 1
+
+
+def test_sweeps_have_one_score_a_layer_seed_and_sentence(tiny, bank):
+    distances = syntax_trees.distance_sweep(tiny, bank, rank=4, epochs=1)
+    depths = syntax_trees.depth_sweep(tiny, bank, rank=4, epochs=1, seeds=2)
+    assert distances["uuas"].test.shape == (3, 3, 12) and depths["root"].test.shape == (3, 2, 12)
+    ranks = syntax_trees.rank_sweep(tiny, bank, 1, (2, 4), epochs=1)
+    assert ranks.shape == (2, 12) and ((ranks >= 0) & (ranks <= 1)).all()
+
+
+def test_attention_trees_of_a_model(tiny_eager, bank):
+    found = syntax_trees.attention_trees(tiny_eager, bank)
+    assert found.test.shape == (2, 4, 12) and found.best_test.shape == (12,)
+    assert all(m.shape == (2, 4, len(s.words), len(s.words)) for m, s in zip(found.test_maps, bank.test, strict=True))
+
+
+def test_a_planted_head_is_found_in_either_direction(bank):
+    rng = np.random.default_rng(0)
+
+    def maps(sentences):
+        found = [rng.random((2, 3, len(s.words), len(s.words))) for s in sentences]
+        for noise, s in zip(found, sentences, strict=True):
+            for word, head in enumerate(s.heads):
+                if head >= 0:
+                    noise[1, 2, head, word] = 2.0  # heads look at their dependents
+        return found
+
+    parts = [maps(part) for part in (bank.development, bank.test)]
+    scores = [np.stack([trees.uuas(-np.maximum(m, m.swapaxes(-1, -2)), s.heads)
+                        for m, s in zip(found, part, strict=True)], -1)
+              for found, part in zip(parts, (bank.development, bank.test), strict=True)]
+    planted = AttentionTrees(*scores, *parts)
+    assert planted.best == (1, 2) and planted.best_test.min() == 1
+    assert syntax_trees.directed_trees(planted, bank, candidates=3).min() == 1

@@ -1,0 +1,143 @@
+"""Teaching material: no solution reaches a student, none is lost for the teacher, every heading is a slide."""
+
+import importlib.util
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from notebook_project import PARAMETERS, add_notebook, make_project
+
+from bertology_utils import cli
+from bertology_utils.errors import BertologyError
+from bertology_utils.teach import (
+    exercises,
+    grading_key,
+    sections,
+    slides,
+    student_version,
+    tags,
+    teach,
+    title,
+    unsolved_names,
+)  # fmt: skip
+
+SECRET = "answer = 40 + 2"
+TABLE = "| 1. Count to forty-two | ★★ | 10 |"
+
+
+def chapter() -> nbformat.NotebookNode:
+    counted = new_code_cell(
+        f"{SECRET}\n# Check: counted\nassert answer == 42", metadata={"tags": ["solution", "hide-cell"]}
+    )
+    counted.outputs, counted.execution_count = [new_output("stream", text="42")], 3
+    cells = [
+        new_markdown_cell("# Do heads count?\n\nAn introduction.\n\n## The claim\n\n```\n# no heading\n```"),
+        new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
+        new_code_cell("1 + 1"),
+        new_markdown_cell("## Exercises\n\n### Exercise 1: Count to forty-two (★★, 10 minutes)\n\nCount."),
+        counted,
+        new_markdown_cell("### Exercise 2: Say why\n\n★ · 5 min\n\nIn words."),
+        new_markdown_cell("Because it is.", metadata={"tags": ["solution"]}),
+        new_code_cell("assert 'because'", metadata={"tags": ["check"]}),
+        new_markdown_cell("## What we saw\n\nNothing."),
+        new_code_cell("chapter.close()"),
+    ]
+    return new_notebook(cells=cells)
+
+
+def test_students_get_places_for_answers_checks_and_no_solution():
+    student = student_version(chapter())
+    text = nbformat.writes(student)
+    assert SECRET not in text and "Because it is" not in text
+    places = [cell.source for cell in student.cells if "answer" in tags(cell)]
+    assert places[0].startswith("# Your answer\n") and places[0].endswith("# Check: counted\nassert answer == 42")
+    assert places[1] == "*Your answer*" and "assert 'because'" in text
+    assert all(not cell.outputs and cell.execution_count is None for cell in student.cells if cell.cell_type == "code")
+    assert len(student.cells) == len(chapter().cells) and nbformat.validate(student) is None
+
+
+def test_the_grading_key_has_what_was_removed():
+    key = grading_key("attention", chapter())
+    assert title(chapter()) == "Do heads count?" and key.startswith("# Grading key: Do heads count?")
+    assert TABLE in key and "2 exercises, 15 minutes" in key and SECRET in key and "Because it is" in key
+    first, second = exercises(chapter())
+    assert (first.title, first.difficulty, first.minutes, len(first.solutions)) == ("Count to forty-two", "★★", 10, 1)
+    assert (second.title, second.difficulty, second.minutes) == ("Say why", "★", 5)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Count (★★, 10 minutes)",
+        "Count — ★★, 10 min",
+        "Count ★★ (10 min)",
+        "Count (10 minutes, ★★)",
+        "Count · ★★ · 10 minutes",
+    ],
+)
+def test_difficulty_and_minutes_are_found_however_the_heading_says_them(heading):
+    notebook = new_notebook(cells=[new_markdown_cell(f"### Exercise 1: {heading}")])
+    (found,) = exercises(notebook)
+    assert (found.title, found.difficulty, found.minutes) == ("Count", "★★", 10)
+
+
+def test_every_heading_is_one_slide_and_nothing_else_begins_one():
+    deck = slides(chapter())
+    kinds = [(cell.source.splitlines()[0], cell.metadata.slideshow.slide_type) for cell in deck.cells]
+    assert [line for line, kind in kinds if kind == "slide"] == [
+        "# Do heads count?", "## The claim", "## Exercises", "### Exercise 1: Count to forty-two (★★, 10 minutes)",
+        "### Exercise 2: Say why", "## What we saw",
+    ]  # fmt: skip
+    skipped = [line for line, kind in kinds if kind == "skip"]
+    assert skipped == ['MODEL = "pocket-bert"', SECRET, "Because it is.", "chapter.close()"]
+    assert len({cell.id for cell in deck.cells}) == len(deck.cells) and nbformat.validate(deck) is None
+    assert list(sections("```\n# a\n```\ntext")) == ["```\n# a\n```\ntext"]
+
+
+def test_names_that_only_solutions_define_are_found():
+    notebook = chapter()
+    assert unsolved_names(notebook) == set()
+    notebook.cells.append(new_code_cell("print(answer)"))
+    assert unsolved_names(notebook) == {"answer"}
+
+
+@pytest.fixture
+def root(tmp_path):
+    root = make_project(tmp_path)
+    nbformat.write(chapter(), root / "notebooks" / "attention.ipynb")
+    add_notebook(root, "syntax", "1 + 1")
+    return root
+
+
+def test_the_command_writes_three_files_a_chapter_and_no_parts(root, capsys):
+    out = root / "material"
+    assert cli.main(["teach", "attention", "--out", str(out), "--root", str(root)]) == 0
+    assert "attention: 2 exercises, 15 minutes" in capsys.readouterr().out
+    written = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+    assert written == ["grading-key/attention.md", "slides/attention.ipynb", "student/attention.ipynb"]
+    assert [name for name, _ in teach(root)] == ["syntax", "attention"]
+    assert (root / "_build" / "teaching" / "student" / "syntax.ipynb").is_file()
+
+
+def test_mistakes_are_told_and_leave_nothing(root, capsys):
+    assert cli.main(["teach", "atention", "--root", str(root)]) == 1
+    assert "Did you mean attention?" in capsys.readouterr().err and not (root / "_build").exists()
+    (root / "notebooks" / "syntax.ipynb").write_text("{}")
+    with pytest.raises(BertologyError, match="not a notebook"):
+        list(teach(root, ["syntax"]))
+    (root / "file").touch()
+    assert cli.main(["teach", "attention", "--out", str(root / "file"), "--root", str(root)]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nbconvert") is None, reason="nbconvert is not installed")
+def test_nbconvert_makes_slides_of_it(root):
+    list(teach(root, ["attention"]))
+    deck = root / "_build" / "teaching" / "slides" / "attention.ipynb"
+    converted = subprocess.run(
+        [sys.executable, "-m", "nbconvert", "--to", "slides", "--stdout", str(deck)], capture_output=True, text=True
+    )
+    assert converted.returncode == 0, converted.stderr
+    assert converted.stdout.count("<section") >= 6 and SECRET not in converted.stdout
