@@ -44,9 +44,12 @@ class PretrainingConfig(BaseModel):
     positions: int = 128
     initializer_range: float = 0.02
     stack: str | None = None  # a shallower run, whose blocks this one repeats
+    start: str | None = None  # a model folder to train on from: its sizes, tokenizer and weights
+    next_sentence: bool = True
     batch: int = Field(32, gt=0)
     learning_rate: float = 1e-3
-    matrix_learning_rate: float = 3e-3
+    matrix_learning_rate: float | None = 3e-3  # of Muon; null: AdamW for the matrices too
+    head_learning_rate: float | None = None  # where the prediction head starts from nothing
     weight_decay: float = 0.01
     warmup: int = Field(500, ge=0)
     cooldown: int = Field(2000, ge=0)

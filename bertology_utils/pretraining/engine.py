@@ -6,6 +6,7 @@ holds model, optimiser and step (batches depend on seed and step alone) and is m
 the process at any moment loses at most the steps since the last one.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -30,7 +31,11 @@ console = Console()
 
 
 def build_model(config: PretrainingConfig, vocabulary_size: int) -> BertForPreTraining:
+    """The model at the first step: from nothing, or the weights of `start` with dropout off and fresh heads it lacks."""
     torch.manual_seed(config.seed)
+    if config.start is not None:
+        quiet = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "dtype": torch.float32}
+        return BertForPreTraining.from_pretrained(config.start, local_files_only=True, **quiet)
     return BertForPreTraining(
         BertConfig(
             vocab_size=vocabulary_size,
@@ -61,26 +66,28 @@ def stack_layers(shallow: dict[str, torch.Tensor], layers: int) -> dict[str, tor
     return stacked
 
 
+def _adamw(parameters: list[nn.Parameter], config: PretrainingConfig) -> torch.optim.AdamW:
+    """AdamW with weight decay on matrices and embeddings only."""
+    decayed = {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay}
+    plain = {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0}
+    return torch.optim.AdamW([decayed, plain], lr=config.learning_rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
+
+
 class Optimizers:
     """AdamW for embeddings, norms and heads; Muon for the matrices of the blocks, which learn faster with it."""
 
     def __init__(self, model: BertForPreTraining, config: PretrainingConfig):
-        matrices = [p for p in model.bert.encoder.parameters() if p.ndim == 2]
-        inside = {id(p) for p in matrices}
-        others = [p for p in model.parameters() if id(p) not in inside]
-        decayed = {"params": [p for p in others if p.ndim > 1], "weight_decay": config.weight_decay}
-        plain = {"params": [p for p in others if p.ndim <= 1], "weight_decay": 0.0}
-        rate = config.learning_rate
-        self.parts = [
-            torch.optim.AdamW([decayed, plain], lr=rate, betas=(0.9, 0.98), eps=1e-6, fused=True),
-            torch.optim.Muon(
-                matrices,
-                lr=config.matrix_learning_rate,
-                weight_decay=config.weight_decay,
-                adjust_lr_fn="match_rms_adamw",
-            ),
-        ]
-        self.rates = [rate, config.matrix_learning_rate]
+        muon = config.matrix_learning_rate is not None
+        matrices = [p for p in model.bert.encoder.parameters() if p.ndim == 2] if muon else []
+        head = list(model.cls.predictions.transform.parameters())
+        groups = {"matrices": {id(p) for p in matrices}, "head": {id(p) for p in head}}
+        body = [p for p in model.parameters() if not any(id(p) in group for group in groups.values())]
+        self.parts = [_adamw(body, config), _adamw(head, config)]
+        self.rates = [config.learning_rate, config.head_learning_rate or config.learning_rate]
+        if muon:
+            decay, rate = config.weight_decay, config.matrix_learning_rate
+            self.parts.append(torch.optim.Muon(matrices, rate, weight_decay=decay, adjust_lr_fn="match_rms_adamw"))
+            self.rates.append(rate)
 
     def step(self, factor: float) -> None:
         """One update at `factor` of the peak learning rates; clears the gradients."""
@@ -129,7 +136,8 @@ class Pretraining:
         self.train: dict[str, Corpus] = {}
         self.held_out: dict[str, Corpus] = {}
         for name, path in config.corpora.items():
-            store = Path(os.path.expanduser(config.work)) / f"tokens-{config.vocabulary_size}"
+            digest = hashlib.sha256(self.tokenizer.to_str().encode()).hexdigest()[:8]
+            store = Path(os.path.expanduser(config.work)) / f"tokens-{digest}"
             self.train[name], self.held_out[name] = tokenize(Path(path), self.tokenizer, store).split()
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.model = build_model(config, self.special.vocabulary_size).to(self.device)
@@ -141,6 +149,11 @@ class Pretraining:
         self.seconds = 0.0
 
     def _tokenizer(self) -> Tokenizer:
+        if self.config.start is not None:
+            tokenizer = Tokenizer.from_file(str(Path(self.config.start) / "tokenizer.json"))
+            tokenizer.no_truncation()
+            tokenizer.no_padding()
+            return tokenizer
         path = Path(os.path.expanduser(self.config.work)) / f"tokenizer-{self.config.vocabulary_size}.json"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +189,7 @@ class Pretraining:
         batch, labels = self.batch(self.step)
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.config.bf16):
             mlm, nsp = losses(self.model, batch, labels)
-        (mlm + nsp).backward()
+        (mlm + nsp if self.config.next_sentence else mlm).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step(learning_rate_factor(self.step, self.config))
         self.step += 1
