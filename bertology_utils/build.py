@@ -14,6 +14,7 @@ from pathlib import Path
 from bertology_utils.errors import BertologyError
 from bertology_utils.freshness import digest, file_hash, state
 from bertology_utils.project import Job, plan, read_json, write_json
+from bertology_utils.recorded import recorded_paths
 
 NOT_SOURCES = {"_build", "_executed", "models", "tests", "node_modules", "__pycache__"}
 GENERATED = {"book/references.bib"}  # written by the build itself, from sources that are looked at
@@ -26,6 +27,13 @@ COMMAND = [sys.executable, "-c", "import sys; from jupyter_book.cli.main import 
 def record_paths(root: Path) -> list[Path]:
     """The records that the ledger may show: of every model and profile except `smoke`, and only while fresh."""
     return [path for path in sorted((root / "_executed").glob("*/*/*.json")) if is_shown(root, path)]
+
+
+def all_results(root: Path) -> list[dict]:
+    """Every claim with its results, of fresh runs here and of the records kept in the repository."""
+    from bertology_utils.ledger import collect_records
+
+    return collect_records(record_paths(root), recorded_paths(root))
 
 
 def is_shown(root: Path, path: Path) -> bool:
@@ -92,10 +100,10 @@ def build(root: Path, force: bool = False) -> bool:
 
     Raises `BertologyError` where a chapter is missing or stale, or where the build warns.
     """
-    from bertology_utils.ledger import collect_records, write_ledger
+    from bertology_utils.ledger import write_ledger
 
     require_fresh(plan(root))
-    write_ledger(collect_records(record_paths(root)), root / "_executed")
+    write_ledger(all_results(root), root / "_executed")
     stamp, current = root / "_build" / "bertology.json", {"hash": source_hash(root)}
     if not force and read_json(stamp) == current and (root / "_build" / "html" / "index.html").is_file():
         return False

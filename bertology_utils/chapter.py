@@ -131,6 +131,7 @@ class Chapter:
         self.results.append(
             {
                 "id": claim.id,
+                "prediction": claim.full_prediction,
                 "model": self.model_name,
                 "model_sha256": self.specimen.sha256,
                 "profile": self.profile,

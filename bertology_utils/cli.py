@@ -50,10 +50,12 @@ def run(
     seed: Annotated[int, typer.Option(min=0)] = 0,
     force: Annotated[bool, typer.Option("--force", help="Run fresh chapters again.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Let chapters use the network.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Keep the results under results/runs/ as well.")] = False,
     root: Root = None,
 ) -> None:
     """Execute chapters on models, in parallel, and keep what is fresh."""
     from bertology_utils.project import plan
+    from bertology_utils.recorded import keep
     from bertology_utils.runner import run_jobs
 
     planned = plan(book_folder(root), chapters, model, profile, seed, online)
@@ -66,6 +68,9 @@ def run(
             f"{len(failed)} of {len(planned)} failed: {names}\n"
             f"Full text: {failed[0].job.folder.relative_to(failed[0].job.root)}/*.error.txt"
         )
+    if record:
+        written = keep(planned)
+        print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")
 
 
 @app.command()
@@ -87,10 +92,9 @@ def ledger(
     root: Root = None,
 ) -> None:
     """Print the verdicts of the executed chapters."""
-    from bertology_utils.build import record_paths
-    from bertology_utils.ledger import collect_records
+    from bertology_utils.build import all_results
 
-    claims = collect_records(record_paths(book_folder(root)))
+    claims = all_results(book_folder(root))
     if as_json:
         print(json.dumps(claims, indent=1, ensure_ascii=False))
         return

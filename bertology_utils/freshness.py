@@ -164,9 +164,10 @@ def data_identity() -> dict[str, object]:
 
 
 def recorded_results(job: Job) -> list[Path]:
-    """Files under `results/` that carry the chapter's name, which its page shows beside the live numbers."""
+    """Files under `results/` that carry the chapter's name; recorded runs are left out, the build alone reads them."""
     files = [path for path in (job.root / "results").rglob("*") if path.is_file()]
-    return sorted(path for path in files if job.chapter in str(path.relative_to(job.root)))
+    names = {path: path.relative_to(job.root / "results").as_posix() for path in files}
+    return sorted(path for path, name in names.items() if job.chapter in name and not name.startswith("runs/"))
 
 
 def fingerprint(job: Job) -> dict[str, object]:

@@ -160,20 +160,36 @@ def claim_by_id(identity: str) -> Claim:
     raise unknown("claim", identity, [claim.id for claim in load_claims()])
 
 
-def collect_records(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    """Joins all claims with the results in the given record files: the content of `ledger.json`."""
+def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> list[dict[str, Any]]:
+    """Joins all claims with the results in the given record files: the content of `ledger.json`.
+
+    Args:
+        paths: records of runs on this machine.
+        recorded: records kept in the repository. A result of them counts while the claim's prediction is the one that
+            it was judged by, and gives way to a result of this machine on the same model and profile.
+    """
+    predictions = {claim.id: claim.full_prediction for claim in load_claims()}
     found: dict[str, list[dict[str, Any]]] = {}
     for path in paths:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
-        for result in record["results"]:
-            found.setdefault(result["id"], []).append(_result_row(result, record.get("run", {})))
+        for identity, row in _result_rows(path):
+            found.setdefault(identity, []).append(row | {"recorded": False})
+    for path in recorded:
+        for identity, row in _result_rows(path):
+            own = {(r["model"], r["profile"]) for r in found.get(identity, [])}
+            if row["prediction"] == predictions.get(identity) and (row["model"], row["profile"]) not in own:
+                found.setdefault(identity, []).append(row | {"recorded": True})
     return [_row(claim, found.get(claim.id, [])) for claim in load_claims()]
+
+
+def _result_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    record = json.loads(Path(path).read_text(encoding="utf-8"))
+    return [(result["id"], _result_row(result, record.get("run", {}))) for result in record["results"]]
 
 
 def _result_row(result: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
     row = {field: result.get(field) for field in RESULT_FIELDS}
     row["commit"], row["date"] = run.get("commit"), run.get("when")
-    details = {name: result.get(name) for name in ("model_verdict", "control_verdict")}
+    details = {name: result.get(name) for name in ("prediction", "model_verdict", "control_verdict")}
     return row | details | {name: result.get(name, []) for name in ("clauses", "control_clauses")}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,21 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         text = "chapter %s has not been executed: run `bertology run` first"
         logger.warning(text, docname, type="bertology", subtype="unexecuted")
         return
-    source[0] = json.dumps(stamped(json.loads(path.read_text(encoding="utf-8"))))
+    rows = {row.id: row for row in data.load_rows(Path(app.srcdir) / EXECUTED / "ledger.json")}
+    notebook = with_recorded(json.loads(path.read_text(encoding="utf-8")), rows)
+    source[0] = json.dumps(stamped(notebook))
+
+
+def with_recorded(notebook: dict[str, Any], rows: dict[str, data.Row]) -> dict[str, Any]:
+    """The notebook with the recorded results of a claim on its verdict card, above the card's last line."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            card = "".join(output.get("data", {}).get("text/html", ""))
+            found = re.search(r'<section class="verdict-card [^>]*id="claim-([^"]+)"', card)
+            if found and (kept := rows[found[1]].recorded):
+                foot = '<p class="verdict-foot">'
+                output["data"]["text/html"] = card.replace(foot, page_html.recorded_line(kept) + foot)
+    return notebook
 
 
 def stamped(notebook: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import yaml
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.ledger import load_claims, published_text
+from bertology_utils.project import DEFAULT_MODEL
 
 CONFLICTS = Path(__file__).parent / "claims" / "conflicts.yaml"
 SYSTEMS = Path(__file__).with_name("systems.yaml")
@@ -43,17 +44,16 @@ class Row:
 
     @property
     def live(self) -> dict[str, Any] | None:
-        """The result that the book's own pages show: the chapter's default model, profile `live`."""
-        live = [result for result in self.results if result.get("profile") == "live"]
-        own = [result for result in live if not str(result.get("model", "")).startswith("random:")]
-        embedded = [result for result in own if str(result.get("model", "")).startswith("pocket")]
-        return next(iter(embedded or own), None)
+        """The result that the book's own pages show: the default model, profile `live`; else another trained one."""
+        own = [r for r in self.results if r.get("profile") == "live" and not r.get("recorded") and _is_trained(r)]
+        return next(iter(sorted(own, key=lambda result: result.get("model") != DEFAULT_MODEL)), None)
 
     @property
-    def recorded(self) -> dict[str, Any] | None:
-        """The latest recorded result of the `full` profile."""
-        full = [result for result in self.results if result.get("profile") == "full"]
-        return max(full, key=lambda result: str(result.get("date", "")), default=None)
+    def recorded(self) -> tuple[dict[str, Any], ...]:
+        """Results of trained models that the repository keeps: the `full` profile first, newest first."""
+        kept = [result for result in self.results if result.get("recorded") and _is_trained(result)]
+        newest = sorted(kept, key=lambda result: str(result.get("date", "")), reverse=True)
+        return tuple(sorted(newest, key=lambda result: result.get("profile") != "full"))
 
     @property
     def verdict(self) -> str:
@@ -79,6 +79,10 @@ class Record:
     model: str
     chapter: str
     facts: dict[str, Any] = field(hash=False)
+
+
+def _is_trained(result: dict[str, Any]) -> bool:
+    return not str(result.get("model", "")).startswith("random:")
 
 
 def verdict_of(result: dict[str, Any] | None) -> str:

@@ -30,7 +30,7 @@ CHAPTERS = {
     "mbert": "Multilingual BERT",
     "generalization": "Generalization",
 }
-_COLUMNS = ("Claim", "Published", "Recorded (full)", "Here (live)", "Control", "Verdict")
+_COLUMNS = ("Claim", "Published", "Recorded", "Here (live)", "Control", "Verdict")
 _SHARES = (data.SPECIFIC, "inconclusive", "contradicts")
 _SAMPLE = (("n", "items"), ("seeds", "seeds"))
 _OUTCOME = {
@@ -83,6 +83,30 @@ def _measure(result: dict[str, Any] | None) -> str:
     return f"<strong>{number(result['measured'])}</strong>{notes}"
 
 
+def _recorded(results: Sequence[dict[str, Any]]) -> str:
+    """The kept results, one below the other: specimen and profile, value, verdict."""
+    lines = [
+        f'<div class="recorded"><span class="facts">{escape(str(result["model"]))}, {result["profile"]}</span> '
+        f"{_value_of(result)}{badge(data.verdict_of(result))}</div>"
+        for result in results
+    ]
+    return "".join(lines) or "–"
+
+
+def recorded_line(results: Sequence[dict[str, Any]]) -> str:
+    """What other runs in the repository say of a claim, as one line of its verdict card."""
+    said = [
+        f"<code>{escape(str(result['model']))}</code> ({result['profile']}) <strong>{data.verdict_of(result)}</strong>"
+        + ("" if result.get("measured") is None else f" at {number(result['measured'])}")
+        for result in results
+    ]
+    return f'<p class="verdict-recorded">Recorded elsewhere: {"; ".join(said)}.</p>'
+
+
+def _value_of(result: dict[str, Any]) -> str:
+    return "" if result.get("measured") is None else f"<strong>{number(result['measured'])}</strong> "
+
+
 def claim_link(row: data.Row, link: Link) -> str:
     """The statement, linked to the cell that tested it where one did."""
     text = escape(row.statement)
@@ -99,7 +123,7 @@ def _study_names(row: data.Row, references: dict[str, Reference]) -> str:
 def _ledger_row(row: data.Row, references: dict[str, Reference], link: Link) -> str:
     live = row.live or {}
     facts = f"{escape(row.section)} · {row.kind.replace('_', ' ')} · {_study_names(row, references)}"
-    cells = (folded(row.published or "–"), _measure(row.recorded), _measure(row.live), number(live.get("control")),
+    cells = (folded(row.published or "–"), _recorded(row.recorded), _measure(row.live), number(live.get("control")),
              badge(row.verdict, live.get("reason")) + _other_runs(row))  # fmt: skip
     body = "".join(_ledger_cell(label, cell) for label, cell in zip(_COLUMNS[1:], cells, strict=True))
     return (
@@ -116,7 +140,7 @@ def _ledger_cell(label: str, cell: str) -> str:
 
 def _other_runs(row: data.Row) -> str:
     """Results on further models, behind a summary."""
-    others = [result for result in row.results if result is not row.live and result is not row.recorded]
+    others = [result for result in row.results if result is not row.live and result not in row.recorded]
     if not others:
         return ""
     runs = "".join(f"<li>{escape(str(r.get('model')))}, {r.get('profile')}: {data.verdict_of(r)}</li>" for r in others)

@@ -31,7 +31,7 @@ console = Console()
 
 
 def build_model(config: PretrainingConfig, vocabulary_size: int) -> BertForPreTraining:
-    """The model at the first step: from nothing, or the weights of `start` with dropout off and fresh heads it lacks."""
+    """The model at the first step: from nothing, or the weights of `start` without dropout, with fresh heads."""
     torch.manual_seed(config.seed)
     if config.start is not None:
         quiet = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "dtype": torch.float32}

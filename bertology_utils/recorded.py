@@ -1,0 +1,59 @@
+"""Recorded runs: records of other specimens and of the `full` profile, kept under `results/runs/`.
+
+A record is what a chapter measured with its provenance (model, checksum, data, seed, commit, versions, date). It lies
+in the repository, so that the pages show it beside the live run of whoever builds the book. Depends on `project`.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import Job, read_json
+
+FOLDER = Path("results") / "runs"
+DIGITS = 6
+
+
+def recorded_path(job: Job) -> Path:
+    """`results/runs/<profile>/<model>/<chapter>.json`."""
+    return job.root / FOLDER / job.profile / job.folder.name / f"{job.chapter}.json"
+
+
+def recorded_paths(root: Path) -> list[Path]:
+    """The records in the repository, sorted."""
+    return sorted((root / FOLDER).glob("*/*/*.json"))
+
+
+def keep(jobs: Iterable[Job]) -> list[Path]:
+    """Copies the jobs' records into the repository; returns the files written.
+
+    Raises:
+        BertologyError: a smoke run, whose numbers mean nothing, or a job that left no record.
+    """
+    jobs = list(jobs)
+    if any(job.profile == "smoke" for job in jobs):
+        raise BertologyError("A smoke run is a test of the code; its numbers are not recorded.")
+    written = []
+    for job in jobs:
+        record = read_json(job.record)
+        if not isinstance(record, dict):
+            raise BertologyError(f"{job.label} has no record to keep: run it first.")
+        run = {key: value for key, value in record["run"].items() if key != "freshness"}
+        path = recorded_path(job)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        part.write_text(json.dumps(_rounded(record | {"run": run}), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        part.replace(path)
+        written.append(path)
+    return written
+
+
+def _rounded(value: Any) -> Any:
+    """The same with floats to six significant digits: records are read by people, and compared in git."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    return [_rounded(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,99 @@
+"""Recorded runs: kept with their provenance, shown beside live ones, dropped when the prediction has changed."""
+
+import json
+
+import pytest
+from notebook_project import add_notebook, make_project
+
+from bertology_utils import page, page_data, page_html
+from bertology_utils.errors import BertologyError
+from bertology_utils.freshness import fingerprint
+from bertology_utils.ledger import claim_by_id, collect_records
+from bertology_utils.project import Job
+from bertology_utils.recorded import keep, recorded_paths
+
+CLAIM = claim_by_id("sva-in-cloze")
+
+
+def record(model, profile="live", prediction=CLAIM.full_prediction, **changes):
+    result = {"id": CLAIM.id, "prediction": prediction, "model": model, "profile": profile, "measured": 0.123456789,
+              "verdict": "replicates"}  # fmt: skip
+    return {"results": [result | changes], "run": {"commit": "abc", "when": "2026", "freshness": {"hash": "x"}}}
+
+
+@pytest.fixture
+def root(tmp_path):
+    root = make_project(tmp_path)
+    add_notebook(root, "syntax", "1 + 1")
+    return root
+
+
+def executed(root, content, **facts):
+    job = Job(root, "syntax", **facts)
+    job.folder.mkdir(parents=True, exist_ok=True)
+    job.record.write_text(json.dumps(content), encoding="utf-8")
+    return job
+
+
+def test_a_kept_record_has_provenance_and_readable_numbers_but_no_list_of_files(root):
+    (path,) = keep([executed(root, record("pocket-minilm"), model="pocket-minilm")])
+    assert path == root / "results/runs/live/pocket-minilm/syntax.json" and recorded_paths(root) == [path]
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert kept["run"] == {"commit": "abc", "when": "2026"}
+    assert kept["results"][0]["measured"] == 0.123457
+
+
+def test_what_is_not_worth_keeping_is_refused(root):
+    with pytest.raises(BertologyError, match="smoke"):
+        keep([executed(root, record("pocket-bert"), profile="smoke")])
+    with pytest.raises(BertologyError, match="no record"):
+        keep([Job(root, "syntax", "pocket-minilm")])
+
+
+def test_keeping_a_record_makes_no_chapter_stale(root):
+    job = executed(root, record("pocket-bert"))
+    before = fingerprint(job)["hash"]
+    keep([job])
+    assert fingerprint(job)["hash"] == before
+
+
+def collected(tmp_path, own, kept):
+    paths = []
+    for place, content in enumerate([*own, *kept]):
+        paths.append(tmp_path / f"{place}.json")
+        paths[-1].write_text(json.dumps(content), encoding="utf-8")
+    rows = collect_records(paths[: len(own)], paths[len(own) :])
+    return next(row["results"] for row in rows if row["id"] == CLAIM.id)
+
+
+def test_a_run_of_this_machine_displaces_the_recorded_one_of_the_same_kind(tmp_path):
+    found = collected(tmp_path, [record("a")], [record("a"), record("b"), record("a", "full")])
+    assert [(r["model"], r["profile"], r["recorded"]) for r in found] == [
+        ("a", "live", False), ("b", "live", True), ("a", "full", True),
+    ]  # fmt: skip
+
+
+def test_a_result_judged_by_another_prediction_is_not_shown(tmp_path):
+    assert collected(tmp_path, [], [record("a", prediction="model > 2")]) == []
+
+
+def row(*results):
+    return page_data.Row("one", "4.1", "syntax", "empirical", "It does.", (), results=results)
+
+
+def test_the_full_profile_comes_first_and_twins_are_left_to_the_details():
+    runs = (("pocket-minilm", "live"), ("random:pocket-bert", "live"), ("pocket-bert", "full"))
+    common = {"recorded": True, "verdict": "replicates", "date": "1"}
+    kept = [{"model": model, "profile": profile, **common} for model, profile in runs]
+    assert [result["profile"] for result in row(*kept).recorded] == ["full", "live"]
+    assert row(*kept).live is None
+
+
+def test_the_card_of_a_claim_tells_its_recorded_results():
+    card = '<section class="verdict-card verdict-replicates" id="claim-one"><p class="verdict-foot">end</p></section>'
+    notebook = {"cells": [{"outputs": [{"data": {"text/html": [card]}}]}]}
+    kept = {"model": "pocket-minilm", "profile": "live", "recorded": True, "verdict": "contradicts", "measured": 0.25}
+    page.with_recorded(notebook, {"one": row(kept)})
+    text = notebook["cells"][0]["outputs"][0]["data"]["text/html"]
+    assert page_html.recorded_line([kept]) in text
+    assert "pocket-minilm" in text and "contradicts" in text and "0.25" in text
