@@ -64,7 +64,7 @@ def attention_maps(
     """Yield (sentence index, encoding, map), the map (layers, heads, pieces, pieces) from source row to target column.
 
     Sentences come in the order of their length and without padding. `weighting="norm"` gives alpha_ij * ||f(x_j)||,
-    the length of what each head really moves (Kobayashi et al. 2020), not normalised to rows of one.
+    the length of what each head really moves (kobayashi2020attention), not normalised to rows of one.
     """
     if weighting not in ("attention", "norm"):
         raise unknown("weighting", weighting, ("attention", "norm"))

@@ -88,7 +88,7 @@ def separator_losses(specimen: Specimen, sentences: Words, layers: Sequence[int]
 def edge_effects(specimen: Specimen, sentences: Words, edges: int = 48, seed: int = 0) -> dict[str, np.ndarray]:
     """Random edges (layer, head, source, target): `weight`, `norm` and `effect`, each (sentences, edges).
 
-    `norm` is weight times the length of the transformed value (Kobayashi et al. 2020); `effect` is how far the last
+    `norm` is weight times the length of the transformed value (kobayashi2020attention); `effect` is how far the last
     hidden states of the sentence move when this one edge is removed and nothing is renormalised.
     """
     generator = np.random.default_rng(seed)

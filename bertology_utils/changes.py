@@ -65,7 +65,7 @@ def linear_cka(first: Tensor, second: Tensor) -> float:
 
 
 def representation_alignment(before: Specimen, after: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """Linear CKA of the sentence vectors before and after at each layer: (layers + 1,); Merchant et al. (2020)."""
+    """Linear CKA of the sentence vectors before and after at each layer: (layers + 1,); merchant2020what."""
     old, new = (sentence_vectors(specimen, sentences) for specimen in (before, after))
     return np.array([linear_cka(a, b) for a, b in zip(old, new, strict=True)])
 

@@ -130,7 +130,7 @@ def pseudo_log_likelihood(
 ) -> np.ndarray:
     """Sum over pieces of log P(piece | rest of the sentence), in nats, shape (sentences,).
 
-    Definition of Salazar et al. 2020 (`original`: one mask at a time); `within_word_l2r` (Kauf & Ivanova 2023) also
+    Definition of salazar2020masked (`original`: one mask at a time); `within_word_l2r` (kauf2023better) also
     masks the later pieces of the same word, which repairs the inflated scores of split words; `whole_word` masks all
     of them. It is a sum, not a mean, and [CLS] and [SEP] are never masked.
     """
@@ -348,8 +348,8 @@ def compare_distributions(first: torch.Tensor, second: torch.Tensor) -> dict[str
     """Row by row comparison of two sets of log probabilities (items, vocabulary); every value has shape (items,).
 
     `kl` is KL(first || second) and `jensen_shannon` their symmetric divergence, both in nats; `spearman` correlates
-    the ranks of the whole vocabulary and `top1_agreement` is boolean: the two measures of negated LAMA in Kassner &
-    Schuetze 2020 (there overlap@1).
+    the ranks of the whole vocabulary and `top1_agreement` is boolean: the two measures of negated LAMA in
+    kassner2020negated (there overlap@1).
     """
     p, q = first.double(), second.double()
     middle = torch.logaddexp(p, q) - np.log(2)

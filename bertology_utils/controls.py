@@ -1,8 +1,7 @@
 """Controls of probing: control tasks, description length, removed subspaces, trivial baselines. Needs ``probes``.
 
-Studies that the bibliography lacks are named in words: the control tasks are Hewitt and Liang's (2019, "Designing and
-interpreting probes with control tasks"), the online code Voita and Titov's (2020, "Information-theoretic probing with
-minimum description length"), the null-space projection that of Ravfogel and others (2020, "Null it out").
+Control tasks follow hewitt2019designing, the online code voita2020information, the null-space projection Ravfogel and
+others (2020, "Null it out").
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 
 
 @dataclass(frozen=True)
 class ControlTask:
-    """A label for every word type, drawn once from the distribution of the real labels (Hewitt and Liang 2019).
+    """A label for every word type, drawn once from the distribution of the real labels (hewitt2019designing).
 
     The draw depends on the word and the seed only, so that a type has the same label in training and test, also one
     that training never showed.
@@ -115,7 +114,7 @@ def online_code(
     seed: int = 0,
     **settings,
 ) -> OnlineCode:
-    """Online code of ``labels (items,)`` given ``features (layers, items, width)`` (Voita and Titov 2020).
+    """Online code of ``labels (items,)`` given ``features (layers, items, width)`` (voita2020information).
 
     The first portion is sent by the uniform code, each next one by a probe trained on all before it; the probe on all
     items is not part of the code. Items are shuffled, differently for each seed. ``penalty`` is the prior that stands

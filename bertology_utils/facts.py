@@ -125,7 +125,7 @@ class Prompt:
 class Fact:
     """`relation`(`subject`) = `object`; `candidates` are the objects of the relation, the true one among them.
 
-    Negated prompts follow Kassner and Schütze (2020). For `size` the subject is the two things
+    Negated prompts follow kassner2020negated. For `size` the subject is the two things
     compared, "elephant mouse", and the object is larger or smaller.
     """
 

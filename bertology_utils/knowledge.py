@@ -171,7 +171,7 @@ def joined(studies: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def negation_effect(specimen: Specimen, relation: str, limit: int | None = None) -> dict[str, np.ndarray]:
-    """What "not" changes at the mask, (facts,): `top1_agreement` and `spearman` of Kassner and Schütze (2020)."""
+    """What "not" changes at the mask, (facts,): `top1_agreement` and `spearman` of kassner2020negated."""
     chosen = [(fact.prompts()[0], fact.prompts(negated=True)) for fact in _spread(facts(relation), limit)]
     pairs = [(plain, negated[0]) for plain, negated in chosen if negated and negated[0].template == plain.template]
     if not pairs:

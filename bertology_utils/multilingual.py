@@ -30,7 +30,7 @@ from bertology_utils.errors import BertologyError
 if TYPE_CHECKING:
     from bertology_utils.models import Specimen
 
-SHIFT = 200_000  # the offset of K et al. (2020): far from every script in use
+SHIFT = 200_000  # the offset of k2020crosslingual: far from every script in use
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -38,7 +38,7 @@ SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def shift_word(word: str, offset: int = SHIFT) -> str:
-    """The word in letters of another alphabet: chr(ord(c) + offset), "Fake-English" of K et al. (2020)."""
+    """The word in letters of another alphabet: chr(ord(c) + offset), "Fake-English" of k2020crosslingual."""
     return "".join(chr(ord(letter) + offset) for letter in word)
 
 
@@ -50,7 +50,7 @@ class TwinLanguage:
     inverted: bool = False
 
     def translate(self, sentence: Sequence[str]) -> tuple[str, ...]:
-        """Word by word; in inverse order if the language is `inverted` (Dufter and Schütze 2020)."""
+        """Word by word; in inverse order if the language is `inverted` (dufter2020identifying)."""
         words = tuple(word if word in self.shared else shift_word(word) for word in sentence)
         return words[::-1] if self.inverted else words
 
@@ -67,7 +67,7 @@ def twin_language(
 
 
 def shift_ids(ids: Tensor, vocabulary_size: int, specials: Sequence[int], shared: Tensor | None = None) -> Tensor:
-    """Piece ids in the second id range: id + vocabulary_size, except special and `shared` ones (Dufter and Schütze)."""
+    """Piece ids in the second range, id + vocabulary_size, save special and `shared` ones; dufter2020identifying."""
     fixed = torch.tensor(list(specials), dtype=ids.dtype)
     fixed = fixed if shared is None else torch.cat([fixed, shared.to(ids.dtype)])
     return torch.where(torch.isin(ids, fixed), ids, ids + vocabulary_size)
@@ -86,7 +86,7 @@ def vocabulary_overlap(first: Sequence[str] | set[str], second: Sequence[str] | 
 
 @dataclass(frozen=True)
 class BilingualRecipe:
-    """A BERT small enough to train in a notebook. Dufter and Schütze (2020): 12 layers of width 64, 1 head, inner 256.
+    """A BERT small enough to train in a notebook. dufter2020identifying: 12 layers of width 64, 1 head, inner 256.
 
     Fewer layers here, for seconds instead of hours; `steps` of about `budget` pieces each.
     """
@@ -231,9 +231,9 @@ def alignment_f1(predicted: Sequence[tuple[int, int]], gold: Sequence[tuple[int,
 
 
 def word_translation(specimen: Specimen, language: TwinLanguage, words: Sequence[str]) -> np.ndarray:
-    """Is the twin of a word nearest among all twins, by piece embeddings? Booleans (words,), Dufter and Schütze's P@1.
+    """Is the twin of a word nearest among all twins, by piece embeddings? Booleans (words,).
 
-    Words shared by both languages are left out: they translate themselves.
+    The P@1 of dufter2020identifying. Words shared by both languages are left out: they translate themselves.
     """
     own = [word for word in dict.fromkeys(words) if word not in language.shared]
     table = specimen.model.get_input_embeddings().weight.detach()

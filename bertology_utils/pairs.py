@@ -234,7 +234,7 @@ def reflexive_pairs(n: int, attractors: int = 0, mismatch: str = "mixed", seed: 
                     split: str = "train") -> list[MinimalPair]:
     """A reflexive that matches its antecedent in gender and number, or mismatches in one of them.
 
-    After Marvin and Linzen (2018). With `attractors` = 1 an object relative clause brings in a noun that would match
+    After marvin2018targeted. With `attractors` = 1 an object relative clause brings in a noun that would match
     the bad form.
     """
     _check("mismatch", mismatch, ("gender", "number", "mixed"))

@@ -16,7 +16,7 @@ from torch.nn.utils import parametrize
 
 from bertology_utils.errors import BertologyError
 
-INIT_DEVIATION = 0.02  # BERT's own initialiser, also that of Zhang et al.'s (2021) re-initialised layers
+INIT_DEVIATION = 0.02  # BERT's own initialiser, also that of zhang2021revisiting's re-initialised layers
 
 
 def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
@@ -51,7 +51,7 @@ def freeze_parameters(encoder: nn.Module, freeze: str) -> None:
 def reinitialise_top(encoder: nn.Module, layers: int, generator: torch.Generator) -> None:
     """Draw the pooler and the top `layers` blocks anew: weights N(0, 0.02), biases 0, layer norm 1 and 0.
 
-    Zhang et al. (2021): fewer failed runs on small data.
+    zhang2021revisiting: fewer failed runs on small data.
     """
     if layers <= 0:
         return
