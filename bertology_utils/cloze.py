@@ -279,7 +279,8 @@ def fill_in(
         values, places = rows.topk(k, dim=-1)
         ids[indices] = (places if allowed is None else allowed[places]).numpy()
         probabilities[indices] = values.exp().numpy()
-    words = [[word.removeprefix("Ġ") for word in specimen.tokenizer.convert_ids_to_tokens(row.tolist())] for row in ids]
+    pieces = [specimen.tokenizer.convert_ids_to_tokens(row.tolist()) for row in ids]
+    words = [[piece.removeprefix("Ġ").removeprefix("▁") for piece in row] for row in pieces]
     return Completions(words, ids, probabilities)
 
 
