@@ -20,8 +20,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from bertology_utils import page_data as data
-from bertology_utils import page_html
+from bertology_utils import page_html, specimen_html
 from bertology_utils.bibliography import load_references, write_bibtex
+from bertology_utils.project import embedded_models
 
 logger = logging.getLogger(__name__)
 CHAPTER_FOLDER = "notebooks/"
@@ -175,12 +176,28 @@ class SystemsDirective(_Generated):
         return page_html.systems_table(data.load_systems(), {row.id: row for row in self.rows}, self.link)
 
 
+class SpecimensDirective(_Generated):
+    """The embedded models, and their grammar by paradigm."""
+
+    def html(self) -> str:
+        root = Path(self.env.srcdir)
+        self.env.note_dependency(str(root / specimen_html.SCORES))
+        scores, models = specimen_html.read_scores(root / specimen_html.SCORES), embedded_models(root)
+        parts = (
+            specimen_html.model_table(root / "models", scores),
+            specimen_html.paradigm_plot(scores, models),
+            specimen_html.paradigm_table(scores, models),
+        )
+        return "".join(parts)
+
+
 DIRECTIVES: dict[str, type[_Generated]] = {
     "bertology-ledger": LedgerDirective,
     "bertology-conflicts": ConflictsDirective,
     "bertology-runs": RunsDirective,
     "bertology-headline": HeadlineDirective,
     "bertology-systems": SystemsDirective,
+    "bertology-specimens": SpecimensDirective,
 }
 
 
