@@ -6,6 +6,7 @@ an interrupt.
 
 import errno
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -133,6 +134,45 @@ def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
     checksum = file_hash(weights)[:12] if weights.is_file() else "no weights"
     steps = " ".join(map(str, checkpoint_steps(folder)))
     return name, origin, (licences or ["see its README"])[0], f"{size / 1e6:.1f} MB", checksum, steps
+
+
+@app.command()
+def score(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
+    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs of each paradigm; all by default.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the pairs.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="A csv file for the scores, such as results/zorro.csv.")] = None,
+    online: Annotated[bool, typer.Option("--online", help="Let models come from the network.")] = False,
+    root: Root = None,
+) -> None:
+    """Judge minimal pairs (Zorro, 23 paradigms) by pseudo-log-likelihood, beside the untrained twin."""
+    from bertology_utils.project import resolve_model
+
+    folder = book_folder(root)
+    names = [resolve_model(folder, name, online) for name in models]
+    prepare_transformers(online)
+    from bertology_utils.grammaticality import compare, load_suite, record
+    from bertology_utils.provenance import origin
+
+    for rows in compare(names, load_suite(pairs=pairs, seed=seed), origin(folder)):
+        show(["model", "paradigm", "pairs", "accuracy", "interval", "untrained twin"], [score_row(row) for row in rows])
+        if out is not None:
+            record(out, rows)
+
+
+def prepare_transformers(online: bool) -> None:
+    """Say whether the network may be used, before transformers is imported, and keep its messages off the output."""
+    os.environ["HF_HUB_OFFLINE"] = "0" if online else "1"
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def score_row(row: dict) -> tuple[str, ...]:
+    """One line of `bertology score`, in per cent."""
+    interval = f"{row['accuracy_low']:.1f} to {row['accuracy_high']:.1f}"
+    return row["model"], row["paradigm"], str(row["pairs"]), f"{row['accuracy']:.1f}", interval, f"{row['twin']:.1f}"
 
 
 @app.command()
