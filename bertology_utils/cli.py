@@ -200,6 +200,44 @@ def pretrain(
 
 
 @app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="BENCHMARK", help="All by default.")] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Tiny sizes, one round: do they run?")] = False,
+    out: Annotated[Path | None, typer.Option(help="A json file for the results, such as results/bench.json.")] = None,
+    root: Root = None,
+) -> None:
+    """Measure speed beside the plain ways, as ratios in one run, and check that both give the same."""
+    prepare_transformers(online=False)
+    from bertology_utils.bench.measure import measure, write
+    from bertology_utils.bench.registry import BENCHMARKS, benchmark
+    from bertology_utils.provenance import origin
+
+    folder, console = book_folder(root), Console(stderr=True)
+    for chosen in [benchmark(name) for name in names or BENCHMARKS]:
+        with console.status(f"{chosen.name}: {chosen.what}"):
+            outcome = measure(chosen, "smoke" if smoke else "full")
+        show(["benchmark", "way", f"seconds a {chosen.unit}", "ratio", "range", "verdict"], bench_rows(outcome))
+        if out is not None:
+            write(out, [outcome], origin(folder))
+
+
+def bench_rows(outcome) -> list[tuple[str, ...]]:
+    """The lines of one benchmark, the judged way's with its bar and verdict."""
+    bar = "" if outcome.bar is None else f" (bar {outcome.bar:g})"
+    return [
+        (
+            outcome.name,
+            speed.way,
+            f"{speed.seconds:.3g}",
+            f"{speed.ratio:.3g}",
+            f"{speed.low:.3g} to {speed.high:.3g}",
+            outcome.verdict + bar if speed.way == outcome.judged else "",
+        )
+        for speed in outcome.speeds
+    ]
+
+
+@app.command()
 def teach(
     chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write; _build/teaching by default.")] = None,
