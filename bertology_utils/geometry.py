@@ -175,10 +175,7 @@ def similarity_shares(vectors: np.ndarray) -> np.ndarray:
 
 
 def output_layer_norms(specimen: Specimen) -> list[torch.nn.Module]:
-    """The LayerNorm after the feed-forward part of each block, in order (kovaleva2021bertbusters leaves out others).
-
-    Where blocks share parameters (ALBERT) the one shared module is returned once.
-    """
+    """The LayerNorm after the feed-forward part of each block, in order (kovaleva2021bertbusters leaves out others)."""
     endings = (".output.LayerNorm", ".full_layer_layer_norm", ".output_layer_norm")
     norms = [
         module

@@ -4,6 +4,7 @@ Layer 0 is the embedding output and 1..L are the blocks. Papers count differentl
 from `layer_name` and `head_name`.
 """
 
+import copy
 import hashlib
 import os
 import shutil
@@ -15,6 +16,7 @@ from pickle import UnpicklingError
 import torch
 from safetensors import SafetensorError
 from tokenizers import pre_tokenizers
+from torch import nn
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -156,6 +158,7 @@ def load(name: str, *, attention: str = "sdpa") -> Specimen:
         )
     except (SafetensorError, RuntimeError, UnpicklingError, EOFError, OSError, ValueError) as error:
         raise BertologyError(f"The weights of '{name}' cannot be read: {_first_line(error)}") from None
+    _separate_layers(model)
     tokenizer = _tokenizer(source, name)
     if revision == HUB:
         revision = getattr(model.config, "_commit_hash", None) or HUB
@@ -183,6 +186,7 @@ def _load_random(base: str, name: str, attention: str, seed: int) -> Specimen:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = _model_class(source, has_head).from_config(config, attn_implementation=attention, dtype=torch.float32)
+    _separate_layers(model)
     digest = hashlib.sha256(f"{config.to_json_string()}{seed}".encode()).hexdigest()
     return Specimen(
         name, model.eval(), _tokenizer(source, base), f"seed {seed}", digest, source, attention, has_head, seed
@@ -250,6 +254,24 @@ def _model_class(source: str, has_head: bool) -> type:
         return AutoModel
     architectures = _config(source).architectures or []
     return AutoModelForPreTraining if architectures == ["BertForPreTraining"] else AutoModelForMaskedLM
+
+
+def _separate_layers(model: PreTrainedModel) -> None:
+    """Gives each of ALBERT's layers a module of its own that holds the very same parameters.
+
+    One block runs in every layer there, so that no hook could tell the layers apart; results, gradients and the number
+    of parameters stay as they are.
+    """
+    groups = getattr(getattr(model.base_model, "encoder", None), "albert_layer_groups", None)
+    if groups is None:
+        return
+    layers = model.config.num_hidden_layers
+    shared = {id(parameter): parameter for parameter in groups.parameters()}
+    chosen = [groups[layer * len(groups) // layers] for layer in range(layers)]
+    model.base_model.encoder.albert_layer_groups = nn.ModuleList(
+        copy.deepcopy(group, shared.copy()) for group in chosen
+    )
+    model.config.num_hidden_groups = layers
 
 
 def _tokenizer(source: str, name: str) -> PreTrainedTokenizerFast:
