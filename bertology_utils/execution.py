@@ -6,7 +6,6 @@ whatever ends the process, nothing half-run is ever built.
 
 import contextlib
 import errno
-import importlib.metadata
 import os
 import re
 import sys
@@ -29,13 +28,13 @@ from papermill.exceptions import PapermillExecutionError
 from papermill.log import logger as papermill_logger
 
 from bertology_utils.project import Job, read_json, write_json
+from bertology_utils.provenance import versions
 
 Report = Callable[[int, int], None]
 """Called with the number of finished cells and the number of all cells; may raise to stop the chapter."""
 
 INJECTED = "injected-parameters"
 LONGEST_SOCKET_FOLDER = 80  # a Unix socket's path has at most 107 characters, and the name below takes 13
-RECORDED_PACKAGES = ("torch", "transformers", "jupyter-book")
 
 
 @dataclass(frozen=True)
@@ -183,15 +182,6 @@ def describe(error: Exception, source: nbformat.NotebookNode | None = None) -> s
         return "no space left on the device; nothing of this chapter was kept."
     text = first_line(str(error))
     return text if isinstance(error, RuntimeError) and text else f"{type(error).__name__}: {text}"
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that decide numbers and pages, without importing them."""
-    found = {"python": ".".join(map(str, sys.version_info[:3]))}
-    for package in RECORDED_PACKAGES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[package] = importlib.metadata.version(package)
-    return found
 
 
 def model_sha256(order: Order) -> str | None:

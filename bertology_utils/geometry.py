@@ -36,8 +36,11 @@ def self_similarity(vectors: np.ndarray) -> np.ndarray:
     count = vectors.shape[-2]
     if count < 2:
         return np.full(vectors.shape[:-2], np.nan)
-    units = unit(np.asarray(vectors, dtype=np.float64))
-    return ((units.sum(-2) ** 2).sum(-1) - (units**2).sum((-1, -2))) / (count * (count - 1))
+    vectors = np.asarray(vectors, dtype=np.result_type(vectors, np.float32))
+    lengths = np.sqrt(np.einsum("...d,...d->...", vectors, vectors))
+    inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    total = (inverse[..., None, :] @ vectors)[..., 0, :].astype(np.float64)  # sum of unit vectors, none of them stored
+    return ((total**2).sum(-1) - (lengths > 0).sum(-1)) / (count * (count - 1))
 
 
 def random_pair_similarity(groups: Sequence[np.ndarray]) -> np.ndarray:
@@ -172,10 +175,7 @@ def similarity_shares(vectors: np.ndarray) -> np.ndarray:
 
 
 def output_layer_norms(specimen: Specimen) -> list[torch.nn.Module]:
-    """The LayerNorm after the feed-forward part of each block, in order (kovaleva2021bertbusters leaves out others).
-
-    Where blocks share parameters (ALBERT) the one shared module is returned once.
-    """
+    """The LayerNorm after the feed-forward part of each block, in order (kovaleva2021bertbusters leaves out others)."""
     endings = (".output.LayerNorm", ".full_layer_layer_norm", ".output_layer_norm")
     norms = [
         module

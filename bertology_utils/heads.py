@@ -1,9 +1,9 @@
 """Attention heads: gates, importance, ablation, iterative pruning, and the agreement of surviving sets.
 
-Depends on torch and on the layout of the encoder (BERT-like `attention.output.dense`, DistilBERT `attention.out_lin`);
-knows nothing of tasks: losses and scores come in as functions. In tensors layers and heads are 0-based; print them with
-`models.head_name`. transformers 5 has neither `head_mask` nor `prune_heads`, so every intervention here is a hook on
-the input of the output projection W_O, which is the concatenation of the heads' outputs.
+Depends on torch and on the layout of the encoder (BERT-like `attention.output.dense`, DistilBERT `attention.out_lin`,
+ALBERT `attention.dense`); knows nothing of tasks: losses and scores come in as functions. In tensors layers and heads
+are 0-based; print them with `models.head_name`. transformers 5 has neither `head_mask` nor `prune_heads`, so every
+intervention here is a hook on the input of the output projection W_O, which is the concatenation of the heads' outputs.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ ItemLoss = Callable[[nn.Module, Batch], Tensor]
 """A loss of one batch: (model, batch) -> (batch,), one value an example, not averaged."""
 
 # The output projection W_O and the value projection, by family.
-_OUTPUT_PATHS = ("attention.output.dense", "attention.out_lin")
-_VALUE_PATHS = ("attention.self.value", "attention.v_lin", "attention.attention.value")
+_OUTPUT_PATHS = ("attention.output.dense", "attention.out_lin", "attention.dense")
+_VALUE_PATHS = ("attention.self.value", "attention.v_lin", "attention.value")
+_QUERY_PATHS = ("attention.self.query", "attention.q_lin", "attention.query")
+_KEY_PATHS = ("attention.self.key", "attention.k_lin", "attention.key")
 
 
 # ---------------------------------------------------------------- where the heads are
@@ -39,7 +41,7 @@ def _by_layer(model: nn.Module, paths: Sequence[str]) -> list[nn.Module]:
 def output_projections(model: nn.Module) -> list[nn.Module]:
     """The output projection W_O of each layer, first layer first; (width, heads * head width) each.
 
-    Raises BertologyError where the layout is unknown or layers share weights (ALBERT).
+    Raises BertologyError where the layout is unknown, or layers share modules (`models.load` gives each its own).
     """
     found = _by_layer(model, _OUTPUT_PATHS)
     if len(found) != model.config.num_hidden_layers:
@@ -48,6 +50,11 @@ def output_projections(model: nn.Module) -> list[nn.Module]:
             f"for {model.config.num_hidden_layers} layers."
         )
     return found
+
+
+def input_projections(model: nn.Module) -> list[tuple[nn.Module, ...]]:
+    """Query, key and value projections of each layer, first layer first; (heads * head width, width) each."""
+    return list(zip(*(_by_layer(model, paths) for paths in (_QUERY_PATHS, _KEY_PATHS, _VALUE_PATHS)), strict=True))
 
 
 def head_grid(model: nn.Module) -> tuple[int, int]:

@@ -4,9 +4,10 @@ Layer 0 is the embedding output and 1..L are the blocks. Papers count differentl
 from `layer_name` and `head_name`.
 """
 
+import copy
 import hashlib
-import json
 import os
+import shutil
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from pickle import UnpicklingError
 import torch
 from safetensors import SafetensorError
 from tokenizers import pre_tokenizers
+from torch import nn
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -28,10 +30,21 @@ from transformers import (
 from transformers.utils import cached_file
 
 from .errors import BertologyError, unknown
-from .project import find_root
+from .project import (
+    EXTRA_MODELS,
+    RANDOM_PREFIX,
+    checkpoint_file,
+    find_root,
+    model_folder,
+    not_installed,
+    read_json,
+    require_model,
+    split_model,
+    write_json,
+)
+from .project import embedded_models as embedded_in
 
-MODELS_FOLDER = find_root(Path(__file__).parent) / "models"
-RANDOM_PREFIX = "random:"
+ROOT = find_root(Path(__file__).parent)
 HUB = "hub"  # the revision of a hub model until its files tell the commit
 WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.safetensors.index.json", "pytorch_model.bin.index.json")
 
@@ -43,7 +56,7 @@ class Specimen:
     Attributes:
         name: what `--model` accepted, e.g. `pocket-bert` or `random:pocket-bert`.
         model: in evaluation mode; with a masked-LM head where `has_mlm_head`.
-        revision: commit of a hub model, the seed of a random one, else "local".
+        revision: commit of a hub model, the seed of a random one, the step of a checkpoint, else "local".
         sha256: of the weights file; of name and seed for a random model.
         source: the folder or hub id that configuration and tokenizer came from.
     """
@@ -103,34 +116,53 @@ def head_name(layer: int, head: int) -> str:
 
 def embedded_models() -> list[str]:
     """Names of the models that lie in the project's `models/`."""
-    return sorted(p.parent.name for p in MODELS_FOLDER.glob("*/config.json"))
+    return embedded_in(ROOT)
+
+
+def add_checkpoint(folder: Path, step: int, weights: Path) -> None:
+    """Stores weights of a pre-training step beside the finished model in `folder`, as `name@step`, with a checksum.
+
+    Configuration and tokenizer are the finished model's, so the weights must be of the same architecture.
+    """
+    target, sums = folder / checkpoint_file(step), folder / "checksums.json"
+    part = target.with_suffix(".part")
+    shutil.copyfile(weights, part)
+    part.replace(target)
+    known = read_json(sums) or {"model.safetensors": _sha256(folder / "model.safetensors")}
+    write_json(sums, known | {target.name: _sha256(target)})
 
 
 def load(name: str, *, attention: str = "sdpa") -> Specimen:
-    """Loads an embedded model, `random:<any>`, a local folder or a hub id.
+    """Loads an embedded model, `minilm`, `name@step`, `random:<any>`, a local folder or a hub id.
 
     Args:
         attention: "sdpa", or "eager" where attention maps are read (other kernels return none).
 
     Raises:
-        BertologyError: unknown name, folder without a model, weights that do not match their checksum, a hub id that
-            is neither cached nor reachable.
+        BertologyError: unknown name or step, folder without a model, package that is not installed, weights that do
+            not match their checksum, a hub id that is neither cached nor reachable.
     """
     if name.startswith(RANDOM_PREFIX):
         return _load_random(name.removeprefix(RANDOM_PREFIX), name, attention, seed=0)
     source, revision = _locate(name)
     has_head = _has_mlm_head(source)
-    weights = _verified_weights(source, name)
+    sha256 = _verified_sha256(source, name)
+    step = split_model(name)[2]
     try:
         model = _model_class(source, has_head).from_pretrained(
-            source, attn_implementation=attention, dtype=torch.float32, **_safe()
+            source,
+            variant=None if step is None else f"step-{step}",
+            attn_implementation=attention,
+            dtype=torch.float32,
+            **_safe(),
         )
     except (SafetensorError, RuntimeError, UnpicklingError, EOFError, OSError, ValueError) as error:
         raise BertologyError(f"The weights of '{name}' cannot be read: {_first_line(error)}") from None
+    _separate_layers(model)
     tokenizer = _tokenizer(source, name)
     if revision == HUB:
         revision = getattr(model.config, "_commit_hash", None) or HUB
-    return Specimen(name, model.eval(), tokenizer, revision, _sha256(weights), source, attention, has_head)
+    return Specimen(name, model.eval(), tokenizer, revision, sha256, source, attention, has_head)
 
 
 def twin(specimen: Specimen, seed: int = 0) -> Specimen:
@@ -154,6 +186,7 @@ def _load_random(base: str, name: str, attention: str, seed: int) -> Specimen:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = _model_class(source, has_head).from_config(config, attn_implementation=attention, dtype=torch.float32)
+    _separate_layers(model)
     digest = hashlib.sha256(f"{config.to_json_string()}{seed}".encode()).hexdigest()
     return Specimen(
         name, model.eval(), _tokenizer(source, base), f"seed {seed}", digest, source, attention, has_head, seed
@@ -162,13 +195,16 @@ def _load_random(base: str, name: str, attention: str, seed: int) -> Specimen:
 
 def _locate(name: str) -> tuple[str, str]:
     """The folder or hub id behind a name, and its revision; fails at once instead of waiting for a network."""
-    for folder in (MODELS_FOLDER / name, Path(name).expanduser()):
-        if (folder / "config.json").is_file():
-            return str(folder), "local"
-        if folder.is_dir() and folder != MODELS_FOLDER:
-            raise BertologyError(f"The folder {folder} holds no model: it has no config.json.")
-    if not _looks_like_hub_id(name):
-        raise unknown("model", name, [*embedded_models(), "random:pocket-bert", "bert-base-uncased", "roberta-base"])
+    _, base, step = split_model(name)
+    folder = model_folder(ROOT, name)
+    if folder is not None:
+        require_model(folder, name)
+        return str(folder), "local" if step is None else f"step {step}"
+    if base in EXTRA_MODELS:
+        raise not_installed(base)
+    if step is not None or not _looks_like_hub_id(name):
+        known = [*embedded_models(), *EXTRA_MODELS, "random:pocket-bert", "bert-base-uncased", "roberta-base"]
+        raise unknown("model", name, known)
     if _offline():
         config = _cached_config(name)
         if config is None:
@@ -220,6 +256,24 @@ def _model_class(source: str, has_head: bool) -> type:
     return AutoModelForPreTraining if architectures == ["BertForPreTraining"] else AutoModelForMaskedLM
 
 
+def _separate_layers(model: PreTrainedModel) -> None:
+    """Gives each of ALBERT's layers a module of its own that holds the very same parameters.
+
+    One block runs in every layer there, so that no hook could tell the layers apart; results, gradients and the number
+    of parameters stay as they are.
+    """
+    groups = getattr(getattr(model.base_model, "encoder", None), "albert_layer_groups", None)
+    if groups is None:
+        return
+    layers = model.config.num_hidden_layers
+    shared = {id(parameter): parameter for parameter in groups.parameters()}
+    chosen = [groups[layer * len(groups) // layers] for layer in range(layers)]
+    model.base_model.encoder.albert_layer_groups = nn.ModuleList(
+        copy.deepcopy(group, shared.copy()) for group in chosen
+    )
+    model.config.num_hidden_groups = layers
+
+
 def _tokenizer(source: str, name: str) -> PreTrainedTokenizerFast:
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True, **_safe())
@@ -228,6 +282,9 @@ def _tokenizer(source: str, name: str) -> PreTrainedTokenizerFast:
     if not tokenizer.is_fast or len(tokenizer) < 10:
         raise BertologyError(f"'{name}' brings no fast tokenizer (tokenizer.json), which word alignment needs.")
     backend = tokenizer.backend_tokenizer
+    # Some files (MiniLM's) ask to cut and pad every input to one length.
+    backend.no_truncation()
+    backend.no_padding()
     if isinstance(backend.pre_tokenizer, pre_tokenizers.ByteLevel) and not backend.pre_tokenizer.add_prefix_space:
         # Words are given one by one: without this, RoBERTa would read "dogs" as the end of a longer word.
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(
@@ -240,20 +297,36 @@ def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:160]
 
 
-def _verified_weights(source: str, name: str) -> Path | None:
-    """The weights file, checked against `checksums.json` beside it where there is one."""
+def _verified_sha256(source: str, name: str) -> str:
+    """sha256 of the weights file; raises where it is not the pinned one or the one in `checksums.json` beside it."""
     folder = Path(source)
     if not folder.is_dir():
-        return _cached_weights(source)
-    weights = folder / "model.safetensors"
+        return _sha256(_cached_weights(source))
+    _, base, step = split_model(name)
+    expected = _expected_sha256(folder, base, checkpoint_file(step))
+    if expected is None:
+        files = WEIGHTS if step is None else (checkpoint_file(step),)
+        return _sha256(next((folder / file for file in files if (folder / file).exists()), None))
+    weights = folder / checkpoint_file(step)
+    if not weights.exists():
+        raise BertologyError(f"The weights of '{name}' are missing: {weights}.")
+    sha256 = _sha256(weights)
+    if sha256 != expected:
+        raise BertologyError(f"The weights of '{name}' are damaged or altered: {weights} fails its checksum.")
+    return sha256
+
+
+def _expected_sha256(folder: Path, base: str, file: str) -> str | None:
+    """The checksum that a weights file must have, None where nobody wrote one down."""
+    if base in EXTRA_MODELS:
+        return EXTRA_MODELS[base].sha256
     sums = folder / "checksums.json"
-    if sums.exists():
-        if not weights.exists():
-            raise BertologyError(f"The weights of '{name}' are missing: {weights}.")
-        expected = json.loads(sums.read_text(encoding="utf-8"))["model.safetensors"]
-        if _sha256(weights) != expected:
-            raise BertologyError(f"The weights of '{name}' are damaged or altered: {weights} fails its checksum.")
-    return next((folder / file for file in WEIGHTS if (folder / file).exists()), None)
+    if not sums.exists():
+        return None
+    known = read_json(sums)
+    if not isinstance(known, dict) or file not in known:
+        raise BertologyError(f"{sums} names no checksum for {file}.")
+    return known[file]
 
 
 def _cached_weights(source: str) -> Path | None:

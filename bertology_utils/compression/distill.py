@@ -41,6 +41,8 @@ def student_of(teacher: Specimen, layers: int | None = None) -> Specimen:
             del blocks[i]
     for config in {id(c): c for c in (model.config, model.base_model.config)}.values():
         config.num_hidden_layers = len(kept)
+        if hasattr(config, "num_hidden_groups"):  # ALBERT's: one for each layer, see `models.load`
+            config.num_hidden_groups = len(kept)
     name = f"{teacher.name}/student-{len(kept)}"
     digest = hashlib.sha256(f"{teacher.sha256}{name}".encode()).hexdigest()
     return dataclasses.replace(teacher, name=name, model=model.eval(), sha256=digest)

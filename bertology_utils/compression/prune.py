@@ -6,6 +6,7 @@ of the module that it was made for (usually the encoder). `training.finetune(mas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.heads import head_grid, output_projections
+from bertology_utils.heads import head_grid, input_projections, output_projections
 
 Masks = dict[str, Tensor]
 
@@ -24,7 +25,7 @@ def prunable(model: nn.Module) -> dict[str, nn.Parameter]:
     return {
         name: parameter
         for name, parameter in model.named_parameters()
-        if parameter.dim() == 2 and "layer." in name and "embedding" not in name
+        if parameter.dim() == 2 and re.search(r"layers?\.", name) and "embedding" not in name
     }
 
 
@@ -76,7 +77,10 @@ def _unflatten(flat: Tensor, like: Mapping[str, Tensor]) -> Masks:
 
 
 def head_masks(model: nn.Module, keep: Tensor) -> Masks:
-    """Masks that zero the W_O columns of the heads where `keep` (layers, heads) is False: the same as gates of 0."""
+    """Masks that zero the W_O columns of the heads where `keep` (layers, heads) is False: the same as gates of 0.
+
+    Raises BertologyError where layers that share their weights (ALBERT) are to keep different heads.
+    """
     if tuple(keep.shape) != head_grid(model):
         raise BertologyError(f"keep has shape {tuple(keep.shape)}; (layers, heads) is {head_grid(model)}.")
     names = {id(parameter): name for name, parameter in model.named_parameters()}
@@ -84,7 +88,9 @@ def head_masks(model: nn.Module, keep: Tensor) -> Masks:
     for layer, projection in enumerate(output_projections(model)):
         weight = projection.weight  # (width, heads * head width)
         columns = keep[layer].bool().repeat_interleave(weight.shape[1] // keep.shape[1])
-        masks[names[id(weight)]] = columns.expand_as(weight).clone()
+        mask = columns.expand_as(weight).clone()
+        if not torch.equal(masks.setdefault(names[id(weight)], mask), mask):
+            raise BertologyError("Layers that share their weights can only be masked alike; use gates instead.")
     return masks
 
 
@@ -100,23 +106,21 @@ def bad_heads(keep: Tensor, seed: int = 0) -> Tensor:
 
 @torch.no_grad()
 def remove_heads(model: nn.Module, keep: Tensor) -> None:
-    """Cut heads out of a BERT-like model in place, for real: its query, key, value and output matrices get smaller.
+    """Cut heads out of a model in place, for real: its query, key, value and output matrices get smaller.
 
-    Every layer must keep a head. Gates no longer fit the model afterwards.
+    Every layer must keep a head. Gates no longer fit the model afterwards; layers no longer share weights (ALBERT).
     """
     if not bool(keep.bool().any(1).all()):
         raise BertologyError("Every layer must keep at least one head; drop the layer instead.")
-    blocks = [m for m in model.modules() if hasattr(m, "self") and hasattr(m, "output")]
-    if len(blocks) != len(keep):
-        raise BertologyError(f"Heads of {type(model).__name__} cannot be cut out: unknown layout.")
-    for attention, kept in zip(blocks, keep.bool(), strict=True):
-        rows = kept.repeat_interleave(attention.self.attention_head_size)
-        for name in ("query", "key", "value"):
-            linear = getattr(attention.self, name)
+    if tuple(keep.shape) != head_grid(model):
+        raise BertologyError(f"keep has shape {tuple(keep.shape)}; (layers, heads) is {head_grid(model)}.")
+    inputs, outputs = input_projections(model), output_projections(model)
+    for kept, linears, output in zip(keep.bool(), inputs, outputs, strict=True):
+        rows = kept.repeat_interleave(output.in_features // len(kept))
+        for linear in linears:
             linear.weight, linear.bias = nn.Parameter(linear.weight[rows]), nn.Parameter(linear.bias[rows])
             linear.out_features = int(rows.sum())
-        dense = attention.output.dense
-        dense.weight, dense.in_features = nn.Parameter(dense.weight[:, rows]), int(rows.sum())
+        output.weight, output.in_features = nn.Parameter(output.weight[:, rows]), int(rows.sum())
 
 
 # ---------------------------------------------------------------- using masks

@@ -1,0 +1,166 @@
+"""Our instruments beside the plain procedures that they replace: the same results, by their definition.
+
+Depends on the instruments, on an embedded model and on the grammar, so that nothing has to be fetched.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.spatial.distance import cosine
+
+from .. import structural
+from ..activations import word_vectors
+from ..cloze import pseudo_log_likelihood
+from ..compression.accounting import build, count_macs
+from ..geometry import occurrences, self_similarity
+from ..grammar import generate
+from ..models import Specimen, load
+from ..project import DEFAULT_MODEL
+from ..syntax_trees import punctuation_mask, treebank
+from ..text import encode_words
+from ..trees import tree_distances
+from .measure import Case, timed
+
+PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+
+
+# --- pseudo-log-likelihood ------------------------------------------------------------------------------------------
+
+
+def prepare_likelihood(folder: Path, sentences: int) -> Case:
+    """Scores of sentences of 4 to 40 words, in nats; every way returns (sentences,)."""
+    specimen = load(DEFAULT_MODEL)
+    texts = sentences_of_many_lengths(sentences)
+    return Case(
+        plain={
+            "one mask a forward pass": timed(lambda: plain_likelihood(specimen, texts, together=False)),
+            "one sentence a forward pass": timed(lambda: plain_likelihood(specimen, texts, together=True)),
+        },
+        ours={"ours": timed(lambda: pseudo_log_likelihood(specimen, texts, "original"))},
+        difference=lambda plain, ours: np.abs(plain - ours).max(),
+        tolerance=1e-3,
+    )
+
+
+def sentences_of_many_lengths(number: int, shortest: int = 4, longest: int = 40) -> list[list[str]]:
+    """Sentences of the grammar, joined and cut to lengths that are spread evenly over the range."""
+    words = [word for sentence in generate(6 * number, seed=0, split="test") for word in sentence.words]
+    lengths = np.random.default_rng(0).integers(shortest, longest + 1, size=number)
+    starts = np.random.default_rng(1).integers(len(words) - longest, size=number)
+    return [words[start : start + length] for start, length in zip(starts, lengths, strict=True)]
+
+
+@torch.inference_mode()
+def plain_likelihood(specimen: Specimen, sentences: Sequence[Sequence[str]], together: bool) -> np.ndarray:
+    """salazar2020masked by definition: each piece masked in turn, alone or as the rows of its sentence's one batch."""
+    mask = specimen.tokenizer.mask_token_id
+    scores = np.zeros(len(sentences))
+    for index, encoding in enumerate(encode_words(specimen, sentences)):
+        ids = torch.tensor(encoding.input_ids)
+        places = torch.tensor([place for place, word in enumerate(encoding.word_ids) if word is not None])
+        rows = ids.repeat(len(places), 1)
+        rows[torch.arange(len(places)), places] = mask
+        for chosen in [slice(None)] if together else [slice(i, i + 1) for i in range(len(places))]:
+            output = specimen.model(input_ids=rows[chosen])
+            logits = output.prediction_logits if "prediction_logits" in output else output.logits
+            asked = logits[torch.arange(len(rows[chosen])), places[chosen]].log_softmax(-1)
+            scores[index] += asked.gather(1, ids[places[chosen]][:, None]).sum().item()
+    return scores
+
+
+# --- the structural probe -------------------------------------------------------------------------------------------
+
+
+def prepare_structural(folder: Path, train: int, test: int, epochs: int, rank: int, every: int = 1) -> Case:
+    """Distance probes at every layer (or every second ...); every way returns the test UUAS (layers,) in per cent."""
+    specimen, bank = load(DEFAULT_MODEL), treebank(train, test)
+    parts = {"train": bank.train, "development": bank.development, "test": bank.test}
+    vectors = {
+        name: [sentence[::every].clone() for sentence in word_vectors(specimen, [s.words for s in part])]
+        for name, part in parts.items()
+    }
+    layers = range(len(vectors["train"][0]))
+    distances = {name: [torch.from_numpy(tree_distances(s.heads)) for s in part] for name, part in parts.items()}
+    torch.save(vectors, folder / "vectors.pt")
+    torch.save(distances, folder / "distances.pt")
+    heads = [sentence.heads for sentence in bank.train]
+
+    def uuas(predicted: list[np.ndarray]) -> np.ndarray:
+        scores = structural.score_distances(predicted, [s.heads for s in bank.test], punctuation_mask(bank.test))
+        return 100 * np.nanmean(scores.uuas, axis=-1).reshape(len(layers))
+
+    def one_layer_a_process() -> np.ndarray:
+        for layer in layers:
+            original_probe(folder, layer, epochs, rank)
+        found = [torch.load(folder / f"{layer}.pt", weights_only=True) for layer in layers]
+        return uuas([torch.stack(sentence).numpy()[:, None] for sentence in zip(*found, strict=True)])
+
+    def all_layers() -> np.ndarray:
+        probe = structural.fit_distance_probe(vectors["train"], heads, epochs=epochs, rank=rank, seeds=1)
+        return uuas(probe.distances(vectors["test"]))
+
+    return Case(
+        plain={"one layer a process": timed(one_layer_a_process)},
+        ours={"all layers at once": timed(all_layers)},
+        difference=lambda plain, ours: (plain - ours).max(),
+        tolerance=1.0,
+    )
+
+
+def original_probe(folder: Path, layer: int, epochs: int, rank: int) -> None:
+    """Runs `original_probe` in a process of its own, on as many threads as this one."""
+    command = [sys.executable, "-m", f"{__package__}.original_probe", *map(str, (folder, layer, epochs, rank))]
+    variables = {"PYTHONPATH": str(PACKAGE_ROOT), "OMP_NUM_THREADS": str(torch.get_num_threads())}
+    subprocess.run(command, check=True, env=os.environ | variables)
+
+
+# --- self-similarity ------------------------------------------------------------------------------------------------
+
+
+def prepare_self_similarity(folder: Path, sentences: int, minimum: int, pairs: int) -> Case:
+    """Mean cosine between occurrences of a word at every layer; every way returns (words, layers)."""
+    texts = [list(sentence.words) for sentence in generate(sentences, seed=0)]
+    groups = occurrences(texts, [v.numpy() for v in word_vectors(load(DEFAULT_MODEL), texts)], minimum)
+    return Case(
+        plain={f"{pairs:,} sampled pairs": timed(lambda: sampled_similarity(list(groups.values()), pairs))},
+        ours={"closed form": timed(lambda: np.stack([self_similarity(group) for group in groups.values()]))},
+        difference=lambda plain, ours: np.abs(plain - ours).mean(),
+        tolerance=0.5 / np.sqrt(pairs),  # cosines spread by less than a half
+    )
+
+
+def sampled_similarity(groups: Sequence[np.ndarray], pairs: int) -> np.ndarray:
+    """Self-similarity as ethayarajh2019how estimates it: the mean cosine of `pairs` random pairs, one by one."""
+    rng = np.random.default_rng(0)
+    means = []
+    for group in groups:  # (layers, occurrences, width)
+        chosen = [rng.choice(group.shape[1], size=2, replace=False) for _ in range(pairs)]
+        means.append([np.mean([1 - cosine(layer[i], layer[j]) for i, j in chosen]) for layer in group])
+    return np.array(means)
+
+
+# --- the roofline ---------------------------------------------------------------------------------------------------
+
+
+def prepare_roofline(folder: Path, size: int, rows: int, length: int) -> Case:
+    """Seconds for a thousand million multiply-accumulates: in the fastest matrix product, and in the forward pass."""
+    specimen = load(DEFAULT_MODEL)
+    ids = torch.randint(5, specimen.vocabulary_size, (rows, length), generator=torch.Generator().manual_seed(0))
+    billions = rows * count_macs(build(specimen.model.config), length) / 1e9
+
+    @torch.inference_mode()
+    def forward() -> tuple[float, None]:
+        elapsed, _ = timed(lambda: specimen.encoder(input_ids=ids))()
+        return elapsed / billions, None
+
+    def product() -> tuple[float, None]:
+        a, b = torch.randn(2, size, size)
+        torch.mm(a, b)
+        return min(timed(lambda: torch.mm(a, b))()[0] for _ in range(5)) / (size**3 / 1e9), None
+
+    return Case(plain={"matrix product, square": product}, ours={"forward pass": forward})

@@ -1,0 +1,157 @@
+"""Times the ways of doing one piece of work, in turns, and compares them. Depends on provenance (for what is recorded).
+
+Machines are never quiet: the ways take turns round by round, a way's time is its median, and the range of the ratio
+over rounds is told beside it.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ..project import read_json, write_json
+
+Way = Callable[[], tuple[float, Any]]
+"""Does the work once; returns the seconds that count and what came out."""
+
+SIZES = ("smoke", "full")
+
+
+@dataclass(frozen=True)
+class Case:
+    """The ways of doing one piece of work.
+
+    Attributes:
+        plain: the peers' ways; the fastest of them is what ours is held against.
+        ours: the way that is judged.
+        difference: how far ours is from the first plain way, from what both returned; None where nothing can differ.
+        tolerance: the largest difference that counts as equal.
+        parts: further ways, timed to show what a part contributes, never judged.
+    """
+
+    plain: Mapping[str, Way]
+    ours: Mapping[str, Way]
+    difference: Callable[[Any, Any], float] | None = None
+    tolerance: float = 0.0
+    parts: Mapping[str, Way] = field(default_factory=dict)
+
+    @property
+    def ways(self) -> dict[str, Way]:
+        return {**self.plain, **self.parts, **self.ours}
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What is compared. `prepare(folder, **size)` makes the case; `bar` is the ratio to reach, None for a mere fact."""
+
+    name: str
+    what: str
+    unit: str
+    prepare: Callable[..., Case]
+    smoke: Mapping[str, Any]
+    full: Mapping[str, Any]
+    bar: float | None = None
+    rounds: int = 3
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Median seconds of one way, and how many times as fast as the fastest plain way it is, with the rounds' range."""
+
+    way: str
+    seconds: float
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One benchmark's result; `equal` is None where there is nothing to compare."""
+
+    name: str
+    what: str
+    unit: str
+    size: str
+    speeds: list[Speed]
+    judged: str
+    bar: float | None
+    difference: float | None
+    tolerance: float
+    equal: bool | None
+
+    @property
+    def ratio(self) -> float:
+        return next(speed.ratio for speed in self.speeds if speed.way == self.judged)
+
+    @property
+    def verdict(self) -> str:
+        """`reached`, `missed` or `differs`; without a bar only `differs` or nothing."""
+        if self.equal is False:
+            return "differs"
+        if self.bar is None:
+            return ""
+        return "reached" if self.ratio >= self.bar else "missed"
+
+
+def timed(work: Callable[[], Any]) -> Way:
+    """The way that counts all the time of `work`."""
+
+    def way() -> tuple[float, Any]:
+        started = time.perf_counter()
+        value = work()
+        return time.perf_counter() - started, value
+
+    return way
+
+
+def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
+    """Runs all ways of a benchmark in turns; at smoke size one round."""
+    with tempfile.TemporaryDirectory() as folder:
+        case = benchmark.prepare(Path(folder), **getattr(benchmark, size))
+        seconds: dict[str, list[float]] = {name: [] for name in case.ways}
+        values: dict[str, Any] = {}
+        for _ in range(1 if size == "smoke" else benchmark.rounds):
+            for name, way in case.ways.items():
+                elapsed, values[name] = way()
+                seconds[name].append(elapsed)
+    judged = next(iter(case.ours))
+    difference = None
+    if case.difference is not None:
+        difference = float(case.difference(values[next(iter(case.plain))], values[judged]))
+    return Outcome(
+        benchmark.name,
+        benchmark.what,
+        benchmark.unit,
+        size,
+        speeds(seconds, list(case.plain)),
+        judged,
+        benchmark.bar,
+        difference,
+        case.tolerance,
+        None if difference is None else difference <= case.tolerance,
+    )
+
+
+def speeds(seconds: Mapping[str, list[float]], plain: list[str]) -> list[Speed]:
+    """Each way's median seconds and its ratio to the fastest plain way, from the seconds of every round."""
+    best = min(plain, key=lambda name: median(seconds[name]))
+    found = []
+    for name, times in seconds.items():
+        rounds = [reference / own for reference, own in zip(seconds[best], times, strict=True)]
+        found.append(Speed(name, median(times), median(seconds[best]) / median(times), min(rounds), max(rounds)))
+    return found
+
+
+def write(path: Path, outcomes: Iterable[Outcome], origin: Mapping[str, str]) -> None:
+    """Writes outcomes with their origin into a json list, in place of earlier ones of the same benchmarks."""
+    new = [{**asdict(found), "ratio": found.ratio, "verdict": found.verdict, **origin} for found in outcomes]
+    replaced = {entry["name"] for entry in new}
+    kept = [entry for entry in read_json(path) or [] if entry["name"] not in replaced]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    write_json(part, kept + new)
+    part.replace(path)

@@ -1,0 +1,97 @@
+"""Minimal pairs by paradigm: judgements and averages against their plain definitions, and what is recorded."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from bertology_utils import cli, data, grammaticality
+from bertology_utils.cloze import pseudo_log_likelihood
+from bertology_utils.errors import BertologyError
+from bertology_utils.grammaticality import AVERAGE, judgements, load_suite, record, records, score, summarise
+from bertology_utils.pairs import MinimalPair, agreement_pairs
+from bertology_utils.provenance import origin
+
+PAIRS = {"agreement": agreement_pairs(6, seed=1), "nonsense": agreement_pairs(4, nonsense=True, seed=1)}
+
+
+@pytest.fixture
+def zorro(tmp_path, monkeypatch):
+    """A local set of two paradigms of 3 and 2 pairs; odd lines are the ungrammatical ones."""
+    folder = tmp_path / "data" / "agreement" / "zorro" / "sentences" / "babyberta"
+    folder.mkdir(parents=True)
+    lines = ["the dogs runs .", "the dogs run .", "the cat sleep .", "the cat sleeps .", "a dogs run .", "a dog runs ."]
+    (folder / "verbs.txt").write_text("\n".join(lines) + "\n")
+    (folder / "nouns.txt").write_text("\n".join(lines[:4]) + "\n")
+    monkeypatch.setenv(data.FOLDER_VARIABLE, str(tmp_path / "data"))
+    return folder
+
+
+def test_the_better_sentence_wins_and_a_tie_is_half(tiny):
+    pairs = [*PAIRS["agreement"], MinimalPair(("the", "dog"), ("the", "dog"), 1, "tie")]
+    plain = [float(np.greater(*pseudo_log_likelihood(tiny, [pair.good, pair.bad], "original"))) for pair in pairs[:-1]]
+    assert judgements(tiny, pairs).tolist() == [*plain, 0.5]
+
+
+def test_the_average_is_over_paradigms_not_over_pairs():
+    judged = {"one": np.array([1.0] * 30), "two": np.array([1.0, 0.0, 0.5, 0.0])}
+    scores = summarise(judged)
+    assert list(scores) == [AVERAGE, "one", "two"] and scores[AVERAGE].n == 34
+    assert np.isclose(scores[AVERAGE].value, (1 + 0.375) / 2)
+    assert scores[AVERAGE].low < scores[AVERAGE].value < scores[AVERAGE].high
+    assert scores["one"].value == 1 and scores["one"].low > 0.85
+
+
+def test_the_interval_of_the_average_is_that_of_independent_pairs():
+    rng = np.random.default_rng(0)
+    judged = {f"paradigm {i}": (rng.random(400) < 0.7).astype(float) for i in range(20)}
+    average = summarise(judged)[AVERAGE]
+    spread = np.sqrt(sum(values.var() / 400 for values in judged.values())) / 20
+    assert np.isclose((average.high - average.low) / 2, 1.96 * spread, rtol=0.1)
+
+
+def test_pairs_are_drawn_by_seed_and_each_at_most_once(zorro):
+    suite = load_suite()
+    assert {name: len(pairs) for name, pairs in suite.paradigms.items()} == {"nouns": 2, "verbs": 3}
+    assert suite.paradigms["verbs"][0].good == ("the", "dogs", "run", ".") and suite.seed is None
+    drawn = [load_suite(pairs=2, seed=seed).paradigms["verbs"] for seed in range(6)]
+    assert all(len(set(pairs)) == 2 for pairs in drawn) and len({tuple(pairs) for pairs in drawn}) > 1
+    assert load_suite(pairs=2, seed=3).paradigms == load_suite(pairs=2, seed=3).paradigms
+
+
+def test_a_model_without_a_head_is_told(tiny):
+    from dataclasses import replace
+
+    with pytest.raises(BertologyError, match="no masked-language-model head"):
+        score(replace(tiny, has_mlm_head=False), PAIRS.items())
+
+
+def test_records_name_their_origin_and_replace_those_of_the_same_model(tiny, tiny_twin, tmp_path):
+    suite = grammaticality.Suite(PAIRS, "grammar", "0" * 64, 0)
+    ours, theirs = score(tiny, PAIRS.items()), score(tiny_twin, PAIRS.items())
+    path = tmp_path / "results" / "scores.csv"
+    rows = records(tiny, ours, theirs, suite, origin(tmp_path))
+    record(path, rows)
+    record(path, records(tiny_twin, theirs, ours, suite, origin(tmp_path)))
+    record(path, rows)
+    with path.open() as file:
+        stored = list(csv.DictReader(file))
+    assert [row["model"] for row in stored] == [tiny_twin.name] * 3 + [tiny.name] * 3
+    first = stored[3]
+    assert first["paradigm"] == AVERAGE and float(first["accuracy"]) == round(100 * ours[AVERAGE].value, 2)
+    assert float(first["twin"]) == round(100 * theirs[AVERAGE].value, 2) and first["model_sha256"] == tiny.sha256
+    assert first["commit"] == "unknown" and "torch" in first["versions"] and first["date"]
+    assert [path.name for path in path.parent.iterdir()] == ["scores.csv"]
+
+
+def test_the_command_prints_and_records(zorro, tiny_folder, tmp_path, capsys):
+    out = tmp_path / "zorro.csv"
+    assert cli.main(["score", str(tiny_folder), "--pairs", "2", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "average" in printed and "verbs" in printed and len(out.read_text().splitlines()) == 4
+
+
+def test_the_command_without_data_is_told(tiny_folder, monkeypatch, capsys):
+    monkeypatch.delenv(data.FOLDER_VARIABLE, raising=False)
+    assert cli.main(["score", str(tiny_folder)]) == 1
+    assert "BERTOLOGY_DATA" in capsys.readouterr().err
