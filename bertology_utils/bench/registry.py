@@ -37,7 +37,7 @@ _LIST = (
         "run",
         instruments.prepare_structural,
         smoke={"train": 20, "test": 4, "epochs": 1, "rank": 4, "every": 16},
-        full={"train": 600, "test": 150, "epochs": 20, "rank": 64},
+        full={"train": 600, "test": 400, "epochs": 20, "rank": 64},
         bar=20.0,
         rounds=1,
     ),
