@@ -13,12 +13,13 @@ import numpy as np
 import torch
 from rich.console import Console
 from rich.progress import track
+from scipy import stats
 
 from . import data
 from .cloze import pseudo_log_likelihood, require_mlm_head
 from .models import Specimen, load, twin
 from .pairs import MinimalPair
-from .statistics import Measurement, bootstrap, mean_interval, percentile_interval
+from .statistics import LEVEL, Measurement, mean_interval
 
 AVERAGE = "average"
 SCORED = "original"
@@ -66,7 +67,7 @@ def judgements(specimen: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarray:
 def score(specimen: Specimen, paradigms: Iterable[tuple[str, Sequence[MinimalPair]]]) -> Scores:
     """Accuracy of every (paradigm, pairs) and their unweighted average, with 95 % intervals over pairs.
 
-    The average's interval resamples the pairs within every paradigm (bootstrap). Raises `BertologyError` for a model
+    The average's interval is that of a stratified mean (normal approximation). Raises `BertologyError` for a model
     without a masked-LM head. Runs on the GPU where there is one.
     """
     require_mlm_head(specimen)
@@ -76,10 +77,11 @@ def score(specimen: Specimen, paradigms: Iterable[tuple[str, Sequence[MinimalPai
 
 
 def summarise(judged: Mapping[str, np.ndarray]) -> Scores:
-    """Measurements from the judgements (pairs,) of each paradigm; the average first."""
-    draws = bootstrap(lambda means: np.array([np.mean(list(means.values()))]), judged)[:, 0]
+    """Measurements from the judgements (pairs,) of each paradigm; the average first, as a stratified mean."""
     value = float(np.mean([values.mean() for values in judged.values()]))
-    average = Measurement(value, *percentile_interval(draws, value), sum(map(len, judged.values())))
+    error = np.sqrt(sum(values.var(ddof=1) / len(values) for values in judged.values())) / len(judged)
+    reach = stats.norm.ppf((1 + LEVEL) / 2) * error
+    average = Measurement(value, value - reach, value + reach, sum(map(len, judged.values())))
     return {AVERAGE: average} | {name: mean_interval(values) for name, values in judged.items()}
 
 
