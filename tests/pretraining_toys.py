@@ -26,7 +26,7 @@ def settings(folder: Path, **changes) -> dict:
     base = {
         "name": "toy", "study": "devlin2019bert", "corpora": {"toy": str(folder / "toy.txt")},
         "work": str(folder / "work"), "vocabulary_size": 150, "layers": 1, "width": 16, "heads": 2, "positions": 32,
-        "batch": 2, "warmup": 2, "cooldown": 2, "checkpoint_every": 3, "bf16": False,
+        "batch": 2, "warmup": 2, "cooldown": 2, "checkpoint_every": 3, "evaluation_batches": 1, "bf16": False,
         "phases": [{"steps": 6, "length": 32, "mixture": {"toy": 1.0}}],
     }  # fmt: skip
     return base | changes

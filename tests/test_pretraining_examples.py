@@ -149,7 +149,9 @@ def test_collating_pads():
     rows = drawn([(counted_corpus([4] * 20), 1.0)], Packing(24, ("next-sentence",), 0.5), 12)
     batch = collate(rows, SPECIAL)
     for number, row in enumerate(rows):
-        assert batch["attention_mask"][number].tolist() == [1] * len(row) + [0] * (batch["input_ids"].shape[1] - len(row))
+        assert batch["attention_mask"][number].tolist() == [1] * len(row) + [0] * (
+            batch["input_ids"].shape[1] - len(row)
+        )
         assert batch["input_ids"][number, : len(row)].tolist() == row.ids.tolist()
         assert batch["token_type_ids"][number, : len(row)].tolist() == row.segments.tolist()
         assert (batch["input_ids"][number, len(row) :] == SPECIAL.pad).all()

@@ -51,7 +51,9 @@ def test_masked_pieces_are_hidden_in_the_shares_of_bert(symbol):
     asked = made.noted["masked-tokens"]
     chosen = asked != IGNORED
     assert chosen.sum() == round(0.15 * 20_000) and not chosen[[0, -1]].any()
-    assert np.array_equal(asked[chosen], made.original[chosen]) and np.array_equal(made.ids[~chosen], made.original[~chosen])
+    assert np.array_equal(asked[chosen], made.original[chosen]) and np.array_equal(
+        made.ids[~chosen], made.original[~chosen]
+    )
     hidden = SPECIAL.mask if symbol == "[MASK]" else SPECIAL.unk
     shares = [(made.ids[chosen] == value).mean() for value in (hidden, made.original[chosen])]
     assert shares == pytest.approx([0.8, 0.1], abs=0.02)
@@ -285,7 +287,9 @@ def test_the_loss_of_masked_tokens_is_that_of_transformers(folder):
     keys = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
     inputs = {key: batch[key] for key in keys}
     whole = run.model(**inputs, labels=labels.view_as(batch["input_ids"]), next_sentence_label=relation).loss
-    assert sum(run.network(batch, ["masked-tokens", "next-sentence"]).values()).item() == pytest.approx(whole.item(), abs=1e-5)
+    assert sum(run.network(batch, ["masked-tokens", "next-sentence"]).values()).item() == pytest.approx(
+        whole.item(), abs=1e-5
+    )
 
 
 def test_continual_training_adds_tasks_phase_by_phase(folder):

@@ -15,7 +15,7 @@ from .files import replacing
 # files lie may differ too; their names may not.
 FREE = {
     "name", "study", "about", "data", "language", "license", "attribution", "work", "tokenizer", "cooldown",
-    "checkpoint_every", "keep", "keep_steps", "workers", "phases", "corpora", "start",
+    "checkpoint_every", "evaluation_batches", "keep", "keep_steps", "workers", "phases", "corpora", "start",
 }  # fmt: skip
 
 

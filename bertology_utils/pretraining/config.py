@@ -128,6 +128,9 @@ class PretrainingConfig(_Settings):
     warmup: int = Field(500, ge=0)
     cooldown: int = Field(2000, ge=0)
     checkpoint_every: int = Field(500, gt=0)
+    evaluation_batches: int = Field(
+        20, gt=0
+    )  # of 32 held-out inputs at every checkpoint; three times as many at the end
     keep: Literal["doubling"] | int | None = None  # models kept at steps 0, 1, 2, 4, 8 ..., or that many, log-spaced
     keep_steps: list[int] = []
     workers: int = Field(0, ge=0)  # processes that prepare batches beside a GPU

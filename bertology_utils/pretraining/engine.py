@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from rich.console import Console
 from torch import Tensor, nn
+from transformers.utils.logging import disable_progress_bar
 
 from ..errors import BertologyError
 from . import checkpoints
@@ -107,7 +108,7 @@ class Pretraining:
                 self._keep()
         final = self.folder / "final"
         if self.processes.is_main:
-            evaluation = self._record(lambda: self.evaluate(60) | self.evaluate_corpora())
+            evaluation = self._record(self._evaluate_finally)
             self._keep()
             with replacing(final) as part:
                 self.write_model(part)
@@ -118,33 +119,39 @@ class Pretraining:
     # ------------------------------------------------------------ evaluation
 
     @torch.no_grad()
-    def evaluate(self, batches: int = 20) -> dict:
+    def evaluate(self, batches: int | None = None) -> dict:
         """Held-out losses (nats a masked piece) on fixed batches.
 
         `mlm_loss` masks single pieces of single segments in every run, so that runs with unlike objectives compare;
         `losses` are those of the objectives of the last phase, on inputs as in training.
         """
         self.network.eval()
+        batches = batches or self.config.evaluation_batches
         mlm = float(np.mean([self._masked_loss(batch) for batch in self.batches.held_out_batches(batches)]))
         names = list(self.config.objectives_of(self.config.phases[-1]))
         own = [self._losses(batch, names) for batch in self.batches.own_batches(math.ceil(batches / 2))]
         losses = {name: float(np.mean([found[name] for found in own])) for name in names}
         return {"step": self.step, "mlm_loss": mlm, "perplexity": math.exp(min(mlm, 50)), "losses": losses}
 
+    def _evaluate_finally(self) -> dict:
+        return self.evaluate(3 * self.config.evaluation_batches) | self.evaluate_corpora()
+
     @torch.no_grad()
-    def evaluate_corpora(self, batches: int = 20) -> dict[str, dict[str, float]]:
+    def evaluate_corpora(self) -> dict[str, dict[str, float]]:
         """Held-out masked-token loss and share of [UNK] of every corpus that a phase reads."""
         self.network.eval()
         weights = np.sum([self.batches.weights(phase) for phase in self.config.phases], axis=0)
         read = [name for name, weight in zip(self.batches.train, weights, strict=True) if weight > 0]
         unk = self.batches.special.unk
+        losses = {
+            name: [
+                self._masked_loss(batch)
+                for batch in self.batches.held_out_batches(self.config.evaluation_batches, name)
+            ]
+            for name in read
+        }
         return {
-            "corpus_losses": {
-                name: float(
-                    np.mean([self._masked_loss(batch) for batch in self.batches.held_out_batches(batches, name)])
-                )
-                for name in read
-            },
+            "corpus_losses": {name: float(np.mean(found)) for name, found in losses.items()},
             "unknown_shares": {name: unknown_share(self.batches.held_out[name], unk) for name in read},
         }
 
@@ -282,6 +289,7 @@ def pretrain(config_path: Path, resume: bool = False) -> Path:
         BertologyError: a wrong configuration or corpus, a checkpoint that would be overwritten or does not fit, or a
             full disk.
     """
+    disable_progress_bar()  # that of the writing of weights, which takes no time here
     run = Pretraining(read_config(config_path))
     if resume:
         run.resume()
