@@ -6,7 +6,7 @@ can be exchanged; functions that make examples return plain tuples. Nothing here
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ from bertology_utils.errors import BertologyError
 
 MASK_SHARE = 0.15
 SPAN_P, LONGEST_SPAN = 0.2, 10  # SpanBERT: lengths follow a geometric distribution, cut at ten words
+LONGEST_NGRAM = 3  # ALBERT: a length n is drawn with a probability in proportion to 1 / n
 Words = Sequence[str]
 Document = Sequence[Words]
 
@@ -41,13 +42,16 @@ def group_mask(groups: Sequence[int | None], rng: np.random.Generator, share: fl
     over, as in the whole-word masking of devlin2019bert; the first group is always taken.
     """
     numbers = np.array([-1 if group is None else group for group in groups])
-    chosen = np.zeros(len(numbers), dtype=bool)
-    budget = _budget(int((numbers >= 0).sum()), share)
-    for group in rng.permutation(np.unique(numbers[numbers >= 0])):
-        members = numbers == group
-        if not chosen.any() or chosen.sum() + members.sum() <= budget:
-            chosen |= members
-    return chosen
+    found, sizes = np.unique(numbers[numbers >= 0], return_counts=True)
+    size_of = dict(zip(found.tolist(), sizes.tolist(), strict=True))
+    budget, used, taken = _budget(int(sizes.sum()), share), 0, []
+    for group in rng.permutation(found).tolist():
+        if not taken or used + size_of[group] <= budget:
+            taken.append(group)
+            used += size_of[group]
+        if used >= budget:
+            break
+    return np.isin(numbers, taken)
 
 
 def whole_word_mask(
@@ -68,9 +72,19 @@ def phrase_mask(chunks: Sequence[str], rng: np.random.Generator, share: float = 
 
 def span_mask(n: int, rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
     """Spans of geometric length until the budget is reached: booleans (n,) over words; joshi2020spanbert."""
+    return _runs_mask(n, rng, share, lambda: min(int(rng.geometric(SPAN_P)), LONGEST_SPAN))
+
+
+def ngram_mask(n: int, rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
+    """Runs of one to three words, the shorter the more often: booleans (n,) over words; lan2019albert."""
+    odds = 1 / np.arange(1, LONGEST_NGRAM + 1)
+    return _runs_mask(n, rng, share, lambda: 1 + int(rng.choice(LONGEST_NGRAM, p=odds / odds.sum())))
+
+
+def _runs_mask(n: int, rng: np.random.Generator, share: float, draw_length: Callable[[], int]) -> np.ndarray:
     chosen, budget = np.zeros(n, dtype=bool), _budget(n, share)
     while chosen.sum() < budget:
-        length = min(int(rng.geometric(SPAN_P)), LONGEST_SPAN, budget - int(chosen.sum()))
+        length = min(draw_length(), budget - int(chosen.sum()))
         start = int(rng.integers(0, n - length + 1))
         chosen[start : start + length] = True
     return chosen
@@ -111,13 +125,16 @@ def corrupt(
     vocabulary: Sequence[int],
     rng: np.random.Generator,
     shares: tuple[float, float] = (0.8, 0.1),
+    groups: Sequence[int] | None = None,
 ) -> np.ndarray:
     """The ids with chosen positions hidden: 80 % the mask, 10 % any of `vocabulary`, the rest kept; devlin2019bert.
 
-    Another `mask_id` gives the [UNK] variant of clinchant2019use.
+    Another `mask_id` gives the [UNK] variant of clinchant2019use; `groups` (pieces,) numbers spans whose pieces share
+    one fate, as in joshi2020spanbert.
     """
     ids, chosen = np.array(ids), np.asarray(chosen)
     fate = rng.random(len(ids))
+    fate = fate if groups is None else fate[np.asarray(groups)]
     ids[chosen & (fate < shares[0])] = mask_id
     replaced = chosen & (fate >= shares[0]) & (fate < sum(shares))
     ids[replaced] = rng.choice(np.asarray(vocabulary), int(replaced.sum()))
@@ -156,6 +173,20 @@ def permutation_attention(order: Sequence[int]) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- pairs of sentences
+
+# What the second segment is to the first, and in this order the classes to tell apart.
+PAIR_TASKS = {
+    "next-sentence": ("next", "random"),  # devlin2019bert
+    "sentence-order": ("next", "previous"),  # lan2019albert
+    "next-previous": ("random", "next", "previous"),  # wang2019structbert
+    "sentence-distance": ("next", "distant", "random"),  # sun2019ernie; distant: elsewhere in the same document
+}
+
+
+def draw_relation(task: str, rng: np.random.Generator) -> str:
+    """The relation of a pair to be made for `task`: each of its classes equally often."""
+    relations = PAIR_TASKS[task]
+    return relations[int(rng.integers(len(relations)))]
 
 
 def _neighbours(documents: Iterable[Document]) -> list[tuple[int, Words, Words]]:

@@ -1,1 +1,1 @@
-"""Pre-training of small BERTs from text: corpus, examples, engine. Needs torch, tokenizers and transformers only."""
+"""Pre-training of small BERTs from text: sources, inputs, objectives, engine. Needs torch, tokenizers, transformers."""

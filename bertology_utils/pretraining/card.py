@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 CARD = """---
-license: cc-by-sa-4.0
-language: en
+license: {license}
+language: [{languages}]
 library_name: transformers
 tags: [fill-mask, bert, bertology]
 ---
@@ -19,37 +20,155 @@ tags: [fill-mask, bert, bertology]
 
 | | |
 | --- | --- |
-| Architecture | BertForPreTraining, {layers} layers × {width} × {heads} heads, {parameters:.1f} million parameters |
-| Vocabulary | {vocabulary:,} WordPieces, uncased, trained on the same text |
-| Longest input | {positions} pieces |
-| Objectives | masked language modelling (15 %; 80/10/10, drawn anew at every step) and next sentence prediction |
-| Training | {history} |
-| Optimiser | AdamW for embeddings, norms and heads; Muon for the matrices of the blocks; bf16 autocast, no dropout |
-| Held-out loss | {mlm_loss:.3f} nats a masked piece (perplexity {perplexity:.1f}); next sentence {nsp_loss:.3f} nats |
-| Weights | half precision, safetensors; the checksum in `checksums.json` is verified at load |
+{table}
 
 ## Data
 
 {data}
 
-The last two per cent of the documents of each file were held out; the loss above is measured on them, in the mixture
-of the last phase.
+The last two per cent of the documents of each corpus were held out. The held-out loss masks 15 % of the pieces of
+single segments, one by one, in the mixture of the last phase; so it compares with any other run on the same text.
+
+{corpora}
 
 ## Intended use
 
-An object of study: small enough for a laptop without a network, trained by BERT's recipe, so that claims about BERT
-can be put to a test in seconds. It is no model for applications. It saw a small fraction of what BERT saw, knows few
-facts, and repeats the biases of encyclopaedic text and of books that are a century old.
+An object of study: small enough for a laptop without a network, so that claims about BERT can be put to a test in
+seconds. It is no model for applications. It saw a small fraction of what BERT saw, knows few facts, and repeats the
+biases of its text.
 
 ## Licence
 
-The training text includes Wikipedia (CC BY-SA). The weights are offered under CC BY-SA 4.0, naming the sources above.
+The weights are offered under {license}, naming the sources above.
 """
 
+OBJECTIVES = {
+    "masked-tokens": "masked language modelling",
+    "span-boundary": "span boundaries",
+    "replaced-tokens": "replaced-token detection (the masked tokens by a generator a quarter as wide)",
+    "permutation": "permutation language modelling",
+    "ngram-order": "order of shuffled trigrams",
+    "capitals": "capitalisation",
+    "next-sentence": "next sentence prediction",
+    "sentence-order": "sentence order",
+    "next-previous": "next, previous or random sentence",
+    "sentence-distance": "sentence distance",
+}
+UNITS = {
+    "piece": "single pieces",
+    "word": "whole words",
+    "phrase": "whole phrases",
+    "ngram": "n-grams of one to three words",
+    "span": "spans of one to ten words",
+}
 
-def write_card(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Writes `README.md` and `checksums.json` beside the weights in `folder`."""
-    (folder / "README.md").write_text(CARD.format(**facts), encoding="utf-8")
+
+def write_card(folder: Path, facts: Mapping[str, Any], rows: Mapping[str, str] | None = None) -> None:
+    """Writes `README.md` and `checksums.json` beside the weights in `folder`; `rows` are further lines of the table."""
+    table = "\n".join(f"| {name} | {value} |" for name, value in {**_rows(facts), **(rows or {})}.items())
+    told = {"table": table, "corpora": _corpora(facts), "languages": ", ".join(facts["language"])}
+    text = CARD.format(**{**facts, **told})
+    if facts["attribution"]:
+        text += f"\n{facts['attribution'].strip()}\n"
+    (folder / "README.md").write_text(re.sub(r"\n{3,}", "\n\n", text), encoding="utf-8")
     files = ("model.safetensors", "tokenizer.json")
     sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
     (folder / "checksums.json").write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
+
+
+def add_scores(folder: Path, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Adds a table of scores to the card in `folder` as the section `title`, or puts it in the place of that section."""
+    path = folder / "README.md"
+    lines = [f"| {' | '.join(map(str, row))} |" for row in (columns, ["---"] * len(columns), *rows)]
+    section = f"## {title}\n\n" + "\n".join(lines) + "\n\n"
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(rf"## {re.escape(title)}\n.*?(?=\n## |\Z)", "", text, flags=re.S)
+    head, mark, tail = text.partition("## Intended use")
+    path.write_text(re.sub(r"\n{3,}", "\n\n", f"{head}{section}{mark}{tail}"), encoding="utf-8")
+
+
+def _rows(facts: Mapping[str, Any]) -> dict[str, str]:
+    model = facts["model"]
+    shape = model.config
+    parameters = sum(p.numel() for p in model.parameters()) / 1e6
+    rows = {
+        "Architecture": f"{type(model).__name__}, {shape.num_hidden_layers} layers × {shape.hidden_size} wide × "
+        f"{shape.num_attention_heads} heads, {parameters:.1f} million parameters in training{_variant(facts)}",
+        "Follows": f"`{facts['study']}`",
+        "Vocabulary": _vocabulary(facts),
+        "Longest input": f"{shape.max_position_embeddings} pieces",
+        "Objectives": _objectives(facts),
+        "Training": _history(facts),
+        "Optimiser": _optimiser(facts),
+        "Held-out loss": f"{facts['mlm_loss']:.3f} nats a masked piece (perplexity {facts['perplexity']:.1f})",
+        "Held-out loss by objective": ", ".join(f"{name} {loss:.3f}" for name, loss in facts["losses"].items()),
+        "Weights": "half precision, safetensors; the checksum in `checksums.json` is verified at load",
+    }
+    if len(facts["labels"]) > 1:
+        rows["Segments"] = ", ".join(f"{number} = {name}" for number, name in facts["labels"].items())
+    return rows
+
+
+def _variant(facts: Mapping[str, Any]) -> str:
+    told = [
+        (facts["shared_layers"], "one block for all layers"),
+        (facts["embedding_width"], f"embeddings factorised to {facts['embedding_width']}"),
+        (
+            facts["cls_normalisation"],
+            "[CLS] standardised before the pooler, which took the standardisation in at the end",
+        ),
+    ]
+    return "".join(f"; {text}" for condition, text in told if condition)
+
+
+def _vocabulary(facts: Mapping[str, Any]) -> str:
+    origin = (
+        "of the model it started from" if facts["start"] else "given" if facts["tokenizer"] else "trained on this text"
+    )
+    worst = max(facts["unknown_shares"].values())
+    return f"{facts['vocabulary']:,} WordPieces, uncased, {origin}; at most {worst:.3%} [UNK] in held-out text"
+
+
+def _objectives(facts: Mapping[str, Any]) -> str:
+    """The objectives of the phases one after another, with the weights of their losses where they differ from 1."""
+    config, masking = facts["config"], facts["config"].masking
+    phases = []
+    for phase in config.phases:
+        weights = config.objectives_of(phase)
+        told = [OBJECTIVES[name] + (f" (× {weight:g})" if weight != 1 else "") for name, weight in weights.items()]
+        phases.append(", ".join(told))
+    text = "; then ".join(dict.fromkeys(phases))
+    if "masked-tokens" not in config.all_objectives:
+        return text
+    shares = f"{masking.share:.0%}; {masking.hidden:.0%} {masking.symbol}, {masking.replaced:.0%} random"
+    drawn = "drawn anew at every step" if masking.copies is None else f"{masking.copies} fixed masks a text"
+    subsampled = ", rare ones more often" if masking.subsample else ""
+    return f"{text}. Masks: {UNITS[masking.unit]}{subsampled} ({shares}), {drawn}"
+
+
+def _history(facts: Mapping[str, Any]) -> str:
+    config = facts["config"]
+    stages = [
+        f"{p.steps:,} steps at length {p.length} on {', '.join(p.mixture or config.corpora)}" for p in config.phases
+    ]
+    smoothed = f"; corpora weighed by size to the power {config.smoothing}" if config.smoothing is not None else ""
+    stacked = f"; blocks started from those of {config.stack} (progressive stacking)" if config.stack else ""
+    started = "; started from another model's weights" if config.start else ""
+    effort = f"{facts['tokens'] / 1e6:.1f} million pieces in {facts['seconds'] / 60:.0f} minutes"
+    return f"{effort}: {'; '.join(stages)}{smoothed}{stacked}{started}; seed {config.seed}"
+
+
+def _optimiser(facts: Mapping[str, Any]) -> str:
+    muon = facts["matrix_learning_rate"]
+    blocks = f"; Muon for the matrices of the blocks ({muon:g})" if muon is not None else ""
+    precision = ", bf16 autocast" if facts["bf16"] else ""
+    return (
+        f"AdamW ({facts['learning_rate']:g}){blocks}; batches of {facts['batch'] * 64:,} pieces{precision}, no dropout"
+    )
+
+
+def _corpora(facts: Mapping[str, Any]) -> str:
+    lines = ["| Corpus | held-out loss | [UNK] |", "| --- | --- | --- |"]
+    for name, loss in facts["corpus_losses"].items():
+        lines.append(f"| {name} | {loss:.3f} | {facts['unknown_shares'][name]:.3%} |")
+    return "\n".join(lines)

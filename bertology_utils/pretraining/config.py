@@ -1,75 +1,161 @@
-"""What decides a pre-training run: one YAML file, checked before anything is read or trained. Depends on pydantic."""
+"""What decides a pre-training run: one YAML file, checked before anything is read or trained. Depends on pydantic.
+
+A file may extend another one (`extends: nano.yaml`): its keys replace those of the other, so that a variant shows what
+it changes and nothing else.
+"""
 
 from pathlib import Path
+from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from ..errors import BertologyError
+from ..bibliography import load_references
+from ..errors import BertologyError, unknown
+from ..objectives import PAIR_TASKS
 from .corpus import MOST_PIECES, SPECIAL_TOKENS
 from .examples import SHORTEST_INPUT
+from .sources import CorpusSource
+
+OBJECTIVES = (
+    "masked-tokens",
+    "span-boundary",
+    "replaced-tokens",
+    "permutation",
+    "ngram-order",
+    "capitals",
+    *PAIR_TASKS,
+)
+OF_MASKS = ("span-boundary", "replaced-tokens")  # what cannot be without masked tokens
+Objectives = dict[str, PositiveFloat]
 
 
-class Phase(BaseModel):
-    """A stretch of training on one mixture of corpora (name to weight)."""
-
+class _Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+
+class Masking(_Settings):
+    """What masked language modelling hides, and how.
+
+    unit: `piece` (devlin2019bert), `word` (its whole-word masking), `phrase` (zhang2019ernie: runs of capitalised
+    words, or the entries of the file `phrases`), `ngram` (lan2019albert) or `span` (joshi2020spanbert).
+    copies: None draws masks anew at every step (liu2019roberta); a number makes that many fixed ones of every text.
+    subsample: rare pieces more often (lample2019crosslingual).
+    """
+
+    unit: Literal["piece", "word", "phrase", "ngram", "span"] = "piece"
+    share: float = Field(0.15, gt=0, lt=1)
+    symbol: Literal["[MASK]", "[UNK]"] = "[MASK]"
+    hidden: float = Field(0.8, ge=0, le=1)
+    replaced: float = Field(0.1, ge=0, le=1)
+    copies: int | None = Field(None, gt=0)
+    subsample: bool = False
+    phrases: str | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Masking":
+        if self.hidden + self.replaced > 1:
+            raise ValueError("the hidden and the replaced share are more than one together")
+        if self.subsample and self.unit != "piece":
+            raise ValueError("subsampling by frequency chooses single pieces: leave 'unit' out")
+        if self.phrases and self.unit != "phrase":
+            raise ValueError("a list of phrases needs 'unit: phrase'")
+        return self
+
+
+class Phase(_Settings):
+    """A stretch of training on one mixture of corpora: name to weight, or names alone, weighted by size."""
+
     steps: int = Field(gt=0)
     length: int = Field(64, ge=SHORTEST_INPUT)
-    mixture: dict[str, NonNegativeFloat]
+    mixture: dict[str, NonNegativeFloat] | list[str] | None = None
+    objectives: Objectives | None = None  # instead of those of the run
 
     @field_validator("mixture")
     @classmethod
-    def _some_weight(cls, mixture: dict[str, float]) -> dict[str, float]:
-        if sum(mixture.values()) <= 0:
+    def _some_weight(cls, mixture: Any) -> Any:
+        if (isinstance(mixture, dict) and sum(mixture.values()) <= 0) or mixture == []:
             raise ValueError("at least one corpus needs a weight above zero")
         return mixture
 
 
-class PretrainingConfig(BaseModel):
+class PretrainingConfig(_Settings):
     """All that decides a pre-training run; unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid")
-    name: str
+    name: str = Field(pattern=r"^[\w.-]+$")
     study: str
     about: str = ""
     data: str = ""
-    seed: int = 0
-    corpora: dict[str, str]
+    language: list[str] = ["en"]
+    license: str = "cc-by-sa-4.0"
+    attribution: str = ""  # what the licence of a model that this one starts from asks to be said
+    seed: int = Field(0, ge=0)
+    corpora: dict[str, CorpusSource] = Field(min_length=1)
+    smoothing: float | None = Field(None, ge=0, le=1)  # sizes to this power weigh corpora where a phase does not
     work: str
     vocabulary_size: int = Field(12_000, gt=len(SPECIAL_TOKENS), le=MOST_PIECES)
+    alphabet: int = Field(400, gt=0)  # characters that the tokenizer may know; Chinese needs thousands
+    tokenizer: str | None = None  # a tokenizer.json to use instead of one trained on the corpora
     layers: int = Field(8, gt=0)
     width: int = Field(256, gt=0)
     heads: int = Field(8, gt=0)
-    positions: int = 128
-    initializer_range: float = 0.02
+    inner: int | None = Field(None, gt=0)  # width of the feed-forward blocks; 4 x width by default
+    positions: int = Field(128, ge=SHORTEST_INPUT)
+    initializer_range: PositiveFloat = 0.02
+    embedding_width: int | None = Field(None, gt=0)  # factorised embeddings
+    shared_layers: bool = False  # one block, applied `layers` times
+    cls_normalisation: bool = False  # the [CLS] vector standardised before the heads that read it
     stack: str | None = None  # a shallower run, whose blocks this one repeats
     start: str | None = None  # a model folder to train on from: its sizes, tokenizer and weights
-    next_sentence: bool = True
-    batch: int = Field(32, gt=0)
-    learning_rate: float = 1e-3
-    matrix_learning_rate: float | None = 3e-3  # of Muon; null: AdamW for the matrices too
-    head_learning_rate: float | None = None  # where the prediction head starts from nothing
-    weight_decay: float = 0.01
+    objectives: Objectives = {"masked-tokens": 1.0, "next-sentence": 1.0}  # with the weights of their losses
+    masking: Masking = Masking()
+    stream: bool = False  # text across sentences and documents instead of pairs or segments
+    single_share: float = Field(0.25, ge=0, le=1)
+    batch: int = Field(32, gt=0)  # inputs of 64 pieces; longer ones make fewer
+    learning_rate: PositiveFloat = 1e-3
+    matrix_learning_rate: PositiveFloat | None = 3e-3  # of Muon; null: AdamW for the matrices too
+    head_learning_rate: PositiveFloat | None = None  # where the prediction head starts from nothing
+    weight_decay: float = Field(0.01, ge=0)
     warmup: int = Field(500, ge=0)
     cooldown: int = Field(2000, ge=0)
-    single_share: float = Field(0.25, ge=0, le=1)
     checkpoint_every: int = Field(500, gt=0)
+    evaluation_batches: int = Field(
+        20, gt=0
+    )  # of 32 held-out inputs at every checkpoint; three times as many at the end
+    keep: Literal["doubling"] | int | None = None  # models kept at steps 0, 1, 2, 4, 8 ..., or that many, log-spaced
     keep_steps: list[int] = []
+    workers: int = Field(0, ge=0)  # processes that prepare batches beside a GPU
     bf16: bool = True
     phases: list[Phase] = Field(min_length=1)
 
+    @field_validator("corpora", mode="before")
+    @classmethod
+    def _short_form(cls, corpora: Any) -> Any:
+        """A corpus may be given by its path alone."""
+        if not isinstance(corpora, dict):
+            return corpora
+        return {name: {"path": source} if isinstance(source, str) else source for name, source in corpora.items()}
+
+    @field_validator("study")
+    @classmethod
+    def _known_study(cls, study: str) -> str:
+        if study not in load_references():
+            raise ValueError(f"the bibliography has no study '{study}'")
+        return study
+
     @model_validator(mode="after")
     def _consistent(self) -> "PretrainingConfig":
-        unknown_corpora = {name for phase in self.phases for name in phase.mixture} - set(self.corpora)
-        if unknown_corpora:
-            raise ValueError(f"a phase mixes the unknown corpus '{sorted(unknown_corpora)[0]}'")
-        if self.width % self.heads:
-            raise ValueError(f"the width {self.width} is not a multiple of the {self.heads} heads")
-        if max(phase.length for phase in self.phases) > self.positions:
-            raise ValueError(f"a phase is longer than the {self.positions} positions")
-        if len({Path(path).name for path in self.corpora.values()}) < len(self.corpora):
-            raise ValueError("two corpora share a file name, by which their tokens are stored")
+        for check in (_check_data, _check_sizes, _check_objectives):
+            check(self)
         return self
 
     @property
@@ -83,6 +169,87 @@ class PretrainingConfig(BaseModel):
             step -= phase.steps
         return self.phases[-1]
 
+    def objectives_of(self, phase: Phase) -> Objectives:
+        return phase.objectives or self.objectives
+
+    @property
+    def all_objectives(self) -> list[str]:
+        """Every objective of any phase, each once."""
+        return list(dict.fromkeys(name for phase in self.phases for name in self.objectives_of(phase)))
+
+    def rows_of(self, phase: Phase) -> int:
+        """Inputs a batch."""
+        return max(1, self.batch * 64 // phase.length)
+
+    @property
+    def kept_steps(self) -> set[int]:
+        """The steps whose model is kept: log-spaced ones by `keep`, and those named in `keep_steps`."""
+        if self.keep == "doubling":
+            spaced = {0, self.steps, *(2**power for power in range(self.steps.bit_length()))}
+        elif self.keep is not None:
+            spaced = {round(self.steps ** (i / max(1, self.keep - 2))) for i in range(self.keep - 1)} | {0}
+        else:
+            spaced = set()
+        return spaced | set(self.keep_steps)
+
+
+def _check_data(config: PretrainingConfig) -> None:
+    known = set(config.corpora)
+    unknown_corpora = {name for phase in config.phases for name in phase.mixture or ()} - known
+    if unknown_corpora:
+        raise ValueError(f"a phase mixes the unknown corpus '{sorted(unknown_corpora)[0]}'")
+    if len({source.title for source in config.corpora.values()}) < len(known):
+        raise ValueError("two corpora share a file name, by which their tokens are stored")
+    if config.smoothing is not None and all(isinstance(phase.mixture, dict) for phase in config.phases):
+        raise ValueError("'smoothing' changes nothing where every phase gives its own weights")
+    if config.tokenizer and config.start:
+        raise ValueError("a run that starts from a model has that model's tokenizer: leave 'tokenizer' out")
+
+
+def _check_sizes(config: PretrainingConfig) -> None:
+    if config.width % config.heads:
+        raise ValueError(f"the width {config.width} is not a multiple of the {config.heads} heads")
+    if max(phase.length for phase in config.phases) > config.positions:
+        raise ValueError(f"a phase is longer than the {config.positions} positions")
+    if config.stack and config.start:
+        raise ValueError("a run either starts from a model or stacks a shallower run, not both")
+    albert = config.shared_layers or config.embedding_width
+    if albert and (config.stack or config.start):
+        raise ValueError("shared layers and factorised embeddings cannot start from another model")
+    if config.keep is not None and config.keep != "doubling" and config.keep < 2:
+        raise ValueError("'keep' needs at least two models, the first and the last")
+
+
+def _check_objectives(config: PretrainingConfig) -> None:
+    for phase in config.phases:
+        _check_phase(config, phase)
+    replaced = "replaced-tokens" in config.all_objectives
+    if replaced and not set(config.all_objectives) <= {"masked-tokens", "replaced-tokens"}:
+        raise ValueError("replaced-token detection goes with masked tokens (its generator) and nothing else")
+    if replaced and (config.stack or config.start or config.shared_layers or config.embedding_width):
+        raise ValueError("replaced-token detection trains a generator and a discriminator from nothing")
+    paired = [name for name in config.all_objectives if name in PAIR_TASKS]
+    if config.stream and paired:
+        raise ValueError(f"a stream of text has no pairs for '{paired[0]}'")
+    if config.cls_normalisation and not paired:
+        raise ValueError("'cls_normalisation' needs an objective that reads [CLS], such as next-sentence")
+    if config.cls_normalisation and min(map(config.rows_of, config.phases)) < 2:
+        raise ValueError("'cls_normalisation' needs at least two inputs a batch")
+
+
+def _check_phase(config: PretrainingConfig, phase: Phase) -> None:
+    chosen = config.objectives_of(phase)
+    for name in chosen:
+        if name not in OBJECTIVES:
+            raise ValueError(str(unknown("objective", name, OBJECTIVES)).replace("\n", " "))
+        if name in OF_MASKS and "masked-tokens" not in chosen:
+            raise ValueError(f"'{name}' needs masked-tokens beside it")
+    formats = {config.corpora[name].format for name in phase.mixture or config.corpora}
+    documents = formats & {"documents", "lines"}
+    needs_text = [name for name in chosen if name in PAIR_TASKS or name == "capitals"]
+    if needs_text and not documents:
+        raise ValueError(f"'{needs_text[0]}' needs running text, and a phase has none")
+
 
 def read_config(path: Path) -> PretrainingConfig:
     """The configuration in a YAML file.
@@ -90,20 +257,31 @@ def read_config(path: Path) -> PretrainingConfig:
     Raises:
         BertologyError: no such file, no YAML mapping, an unknown key, or a value that cannot be.
     """
+    content = _read_settings(Path(path))
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return PretrainingConfig(**content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = f"'{'.'.join(map(str, first['loc']))}': " if first["loc"] else ""
+        raise BertologyError(f"{path}: {where}{first['msg'].removeprefix('Value error, ').rstrip('.')}.") from None
+
+
+def _read_settings(path: Path, extended: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The keys of a file over those of the file it extends."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BertologyError(f"There is no configuration file {path}.") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BertologyError(f"{path} is not YAML: {' '.join(str(error).split())[:160]}.") from None
     if not isinstance(content, dict):
         raise BertologyError(f"{path} holds no settings; a configuration is a list of 'key: value' lines.")
-    try:
-        return PretrainingConfig(**content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = f"'{'.'.join(map(str, first['loc']))}': " if first["loc"] else ""
-        raise BertologyError(f"{path}: {where}{first['msg'].removeprefix('Value error, ')}.") from None
+    base = content.pop("extends", None)
+    if base is None:
+        return content
+    if path.resolve() in extended:
+        raise BertologyError(f"{path} extends itself.")
+    return _read_settings(path.parent / str(base), (*extended, path.resolve())) | content
 
 
 def learning_rate_factor(step: int, config: PretrainingConfig) -> float:

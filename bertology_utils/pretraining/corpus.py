@@ -1,68 +1,77 @@
-"""Text files to arrays of token ids. Depends on tokenizers and numpy.
+"""Documents to arrays of token ids. Depends on `sources`, tokenizers and numpy.
 
-A corpus file holds one paragraph (or a few short sentences) a line and a blank line between documents. It is read as a
-stream (plain, .xz or .gz), cut into sentences, tokenized once, and stored as three flat arrays beside each other, so
-that a training process maps them into memory instead of holding the text.
+A corpus is tokenized once and stored as flat arrays beside each other, so that a training process maps them into
+memory instead of holding the text.
 """
 
-import gzip
-import lzma
-import re
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from ..errors import BertologyError
+from .files import replacing
+from .sources import CorpusSource, read_documents
 
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-SENTENCE_END = re.compile(r"(?<=[.!?][\"'’”)])\s+|(?<=[.!?])\s+(?=[\"'“‘(A-Z0-9])")
-OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 HELD_OUT_SHARE = 0.02
 MOST_PIECES = 65_535  # ids are stored in 16 bits
+BEGINS_PHRASE, IN_CAPITALS = 1, 2  # flags of a piece
 
 
-def documents(path: Path) -> Iterator[list[str]]:
-    """Yields each document of a text file as its list of sentences."""
-    opener = OPENERS.get(path.suffix, open)
-    try:
-        with opener(path, "rt", encoding="utf-8") as lines:
-            document: list[str] = []
-            for line in lines:
-                if "\0" in line:
-                    raise BertologyError(f"The corpus file {path} is not UTF-8 text (it holds zero bytes).")
-                if line.strip():
-                    document += [s for s in SENTENCE_END.split(line.strip()) if s]
-                elif document:
-                    yield document
-                    document = []
-            if document:
-                yield document
-    except FileNotFoundError:
-        raise BertologyError(f"The corpus file {path} does not exist.") from None
-    except (UnicodeDecodeError, lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise BertologyError(f"The corpus file {path} is not UTF-8 text ({error}).") from None
-    except OSError as error:
-        raise BertologyError(f"The corpus file {path} cannot be read ({error.strerror}).") from None
+def train_tokenizer(
+    sources: Sequence[CorpusSource], vocabulary_size: int, alphabet: int = 400, smoothing: float | None = None
+) -> Tokenizer:
+    """Trains an uncased WordPiece tokenizer (devlin2019bert); Chinese characters are words by themselves.
 
-
-def train_tokenizer(paths: list[Path], vocabulary_size: int) -> Tokenizer:
-    """Trains an uncased WordPiece tokenizer (Devlin et al. 2019) on the given files."""
+    alphabet: how many characters it may know, the most frequent ones.
+    smoothing: None reads all text; else documents are sampled so that every corpus has characters in proportion to its
+        size to this power, and the rarest one is read whole (the sampling of multilingual BERT).
+    """
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, handle_chinese_chars=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
-        vocab_size=vocabulary_size, special_tokens=SPECIAL_TOKENS, limit_alphabet=400, show_progress=False
+        vocab_size=vocabulary_size, special_tokens=SPECIAL_TOKENS, limit_alphabet=alphabet, show_progress=False
     )
-    tokenizer.train_from_iterator((s for p in paths for d in documents(p) for s in d), trainer)
+    shares = [1.0] * len(sources) if smoothing is None else sampled_shares(sources, smoothing)
+    tokenizer.train_from_iterator(_sampled_sentences(sources, shares), trainer)
     if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):
-        raise BertologyError(f"The corpora hold no text: {', '.join(map(str, paths))}.")
+        raise BertologyError(f"The corpora hold no text: {', '.join(map(str, sources))}.")
     cls, sep = (tokenizer.token_to_id(t) for t in ("[CLS]", "[SEP]"))
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", sep), ("[CLS]", cls))
     return tokenizer
+
+
+def smoothed_weights(sizes: Sequence[float], smoothing: float) -> np.ndarray:
+    """Sampling weights: sizes to the power of `smoothing`, which sum to 1 (lample2019crosslingual, multilingual BERT).
+
+    1 keeps the proportions, 0 makes all corpora equal.
+    """
+    weights = np.asarray(sizes, dtype=float) ** smoothing
+    return weights / weights.sum()
+
+
+def sampled_shares(sources: Sequence[CorpusSource], smoothing: float) -> list[float]:
+    """The share of every corpus that a smoothed sample reads; 1 for the one that is rarest against its weight."""
+    sizes = np.array([sum(len(s) for d in read_documents(source) for s in d.sentences) for source in sources])
+    for source, size in zip(sources, sizes, strict=True):
+        if size == 0:
+            raise BertologyError(f"The corpora hold no text: {source}.")
+    shares = smoothed_weights(sizes, smoothing) / sizes
+    return list(shares / shares.max())
+
+
+def _sampled_sentences(sources: Sequence[CorpusSource], shares: Sequence[float]) -> Iterator[str]:
+    rng = np.random.default_rng(0)
+    for source, share in zip(sources, shares, strict=True):
+        for document in read_documents(source):
+            if share >= 1 or rng.random() < share:
+                yield from document.sentences
 
 
 @dataclass(frozen=True)
@@ -73,14 +82,27 @@ class Corpus:
         tokens: ids of all pieces one after another, `(pieces,)`, uint16.
         sentences: where each sentence starts in `tokens`, with the end as last entry, `(sentences + 1,)`.
         documents: where each document starts in `sentences`, with the end as last entry, `(documents + 1,)`.
+        format: as in `CorpusSource`.
+        labels: the class of each document, `(documents,)`, of a labelled corpus; `label_names` names them.
+        flags: `(pieces,)` of BEGINS_PHRASE and IN_CAPITALS, where an objective asks for them.
     """
 
     tokens: np.ndarray
     sentences: np.ndarray
     documents: np.ndarray
+    format: str = "documents"
+    labels: np.ndarray | None = None
+    label_names: tuple[str, ...] = ()
+    flags: np.ndarray | None = None
+    first_document: int = 0
 
     def sentence(self, index: int) -> np.ndarray:
         return self.tokens[self.sentences[index] : self.sentences[index + 1]]
+
+    @property
+    def text(self) -> np.ndarray:
+        """The pieces of this part."""
+        return self.tokens[self.sentences[self.documents[0]] : self.sentences[self.documents[-1]]]
 
     def split(self) -> tuple["Corpus", "Corpus"]:
         """The training part and the last two per cent of the documents, held out."""
@@ -89,34 +111,129 @@ class Corpus:
         return self.slice(0, cut), self.slice(cut, last)
 
     def slice(self, first: int, last: int) -> "Corpus":
-        return Corpus(self.tokens, self.sentences, self.documents[first : last + 1])
+        return replace(self, documents=self.documents[first : last + 1], first_document=self.first_document + first)
+
+    def label_of(self, sentence: int) -> int:
+        """The class of the document to which a sentence belongs."""
+        document = int(np.searchsorted(self.documents, sentence, side="right")) - 1
+        return int(self.labels[self.first_document + document])
 
 
-def tokenize(path: Path, tokenizer: Tokenizer, store: Path) -> Corpus:
-    """Tokenizes a text file into `store`, once; later calls map the stored arrays, until the file is newer."""
-    names = [store / f"{path.name}.{part}.npy" for part in ("tokens", "sentences", "documents")]
-    if not all(name.exists() and not _newer(path, name) for name in names):
+def unknown_share(corpus: Corpus, unk: int) -> float:
+    """Share of [UNK] among the pieces."""
+    return float(np.mean(corpus.text == unk))
+
+
+class Phrases:
+    """Where phrases begin: at every word, except inside a longer one (zhang2019ernie).
+
+    A phrase is an entry of a list, matched by its pieces, the longest first; without a list, a run of words written
+    with a capital, which stands in for the named entities of plain text.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, listed: Path | None = None):
+        self.tokenizer = tokenizer
+        self.entries: dict[int, list[list[int]]] = {}
+        self.digest = "capitals"
+        if listed is None:
+            return
+        try:
+            text = listed.expanduser().read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BertologyError(f"The list of phrases {listed} cannot be read ({error}).") from None
+        self.digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        for phrase in filter(None, map(str.strip, text.splitlines())):
+            ids = tokenizer.encode(phrase, add_special_tokens=False).ids
+            self.entries.setdefault(ids[0] if ids else -1, []).append(ids)
+        if not self.entries:
+            raise BertologyError(f"The list of phrases {listed} is empty.")
+        for found in self.entries.values():
+            found.sort(key=len, reverse=True)
+
+    def flags(self, sentence: str, encoding: Encoding) -> np.ndarray:
+        """The flags of the pieces of one sentence, `(pieces,)`."""
+        words, starts = encoding.word_ids, [first for first, _ in encoding.offsets]
+        begins = [place == 0 or word != words[place - 1] for place, word in enumerate(words)]
+        capital = [sentence[start].isupper() for start in starts]
+        for place, begin in enumerate(begins):
+            capital[place] = capital[place] if begin else capital[place - 1]
+        inside = self._listed(encoding.ids, begins) if self.entries else self._capitalised(begins, capital)
+        first = np.array(begins) & ~np.array(inside)
+        return (BEGINS_PHRASE * first + IN_CAPITALS * np.array(capital)).astype(np.uint8)
+
+    @staticmethod
+    def _capitalised(begins: list[bool], capital: list[bool]) -> list[bool]:
+        return [place > 0 and capital[place] and capital[place - 1] for place in range(len(begins))]
+
+    def _listed(self, ids: list[int], begins: list[bool]) -> list[bool]:
+        inside, place = [False] * len(ids), 0
+        while place < len(ids):
+            match = next((p for p in self.entries.get(ids[place], ()) if self._fits(ids, begins, place, p)), [0])
+            inside[place + 1 : place + len(match)] = [True] * (len(match) - 1)
+            place += len(match)
+        return inside
+
+    @staticmethod
+    def _fits(ids: list[int], begins: list[bool], place: int, phrase: list[int]) -> bool:
+        end = place + len(phrase)
+        return begins[place] and ids[place:end] == phrase and (end == len(ids) or begins[end])
+
+
+def tokenize(source: CorpusSource, tokenizer: Tokenizer, store: Path, phrases: Phrases | None = None) -> Corpus:
+    """Tokenizes a corpus into `store`, once; later calls map the stored arrays, until the file is newer.
+
+    Raises:
+        BertologyError: as `read_documents`, and for fewer than two documents.
+    """
+    parts = ["tokens", "sentences", "documents"]
+    parts += ["labels"] if source.format == "labelled" else []
+    parts += [f"flags-{phrases.digest}"] if phrases else []
+    names = {part: store / f"{source.title}.{part}.npy" for part in parts}
+    if not all(name.exists() and not _newer(source.file, name) for name in names.values()):
         store.mkdir(parents=True, exist_ok=True)
-        for name, array in zip(names, _tokenize(path, tokenizer), strict=True):
-            part = name.with_suffix(".part.npy")
-            np.save(part, array)
-            part.replace(name)
-    corpus = Corpus(*(np.load(name, mmap_mode="r") for name in names))
-    if len(corpus.documents) < 3:
-        raise BertologyError(f"The corpus file {path} holds fewer than two documents (a blank line divides them).")
-    return corpus
+        arrays, labels = _tokenize(source, tokenizer, phrases)
+        if labels:
+            with replacing(store / f"{source.title}.labels.json") as part:
+                part.write_text(json.dumps(labels), encoding="utf-8")
+        for name, array in zip(names.values(), arrays, strict=True):
+            with replacing(name) as part:
+                np.save(part, array)
+    arrays = {part.split("-")[0]: np.asarray(np.load(name, mmap_mode="r")) for part, name in names.items()}
+    if len(arrays["documents"]) < 3:
+        hint = (
+            " (a blank line divides them; 'format: lines' makes every line one)" if source.format == "documents" else ""
+        )
+        raise BertologyError(f"The corpus {source} holds fewer than two documents{hint}.")
+    if source.format == "labelled":
+        arrays["label_names"] = tuple(json.loads((store / f"{source.title}.labels.json").read_text()))
+    return Corpus(**arrays, format=source.format)
 
 
-def _newer(path: Path, stored: Path) -> bool:
-    return path.exists() and path.stat().st_mtime > stored.stat().st_mtime
+def _newer(path: Path | None, stored: Path) -> bool:
+    return path is not None and path.exists() and path.stat().st_mtime > stored.stat().st_mtime
 
 
-def _tokenize(path: Path, tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    pieces, sentence_lengths, document_lengths = [], [0], [0]
-    for document in documents(path):
-        encoded = tokenizer.encode_batch(document, add_special_tokens=False)
-        pieces += [np.array(e.ids, dtype=np.uint16) for e in encoded]
-        sentence_lengths += [len(e.ids) for e in encoded]
-        document_lengths.append(len(encoded))
+def _tokenize(
+    source: CorpusSource, tokenizer: Tokenizer, phrases: Phrases | None
+) -> tuple[list[np.ndarray], list[str]]:
+    """The arrays of a corpus in the order of `tokenize`, and the sorted names of its labels."""
+    pieces, flags, labels, sentence_lengths, document_lengths = [], [], [], [0], [0]
+    for document in read_documents(source):
+        encoded = tokenizer.encode_batch(document.sentences, add_special_tokens=False)
+        told = [(s, e) for s, e in zip(document.sentences, encoded, strict=True) if e.ids]
+        if not told or (source.format == "parallel" and len(told) < 2):
+            continue  # nothing but spaces and control characters
+        pieces += [np.array(e.ids, dtype=np.uint16) for _, e in told]
+        sentence_lengths += [len(e.ids) for _, e in told]
+        document_lengths.append(len(told))
+        labels.append(document.label)
+        if phrases:
+            flags += [phrases.flags(s, e) for s, e in told]
     tokens = np.concatenate(pieces) if pieces else np.zeros(0, np.uint16)
-    return tokens, np.cumsum(sentence_lengths), np.cumsum(document_lengths)
+    arrays = [tokens, np.cumsum(sentence_lengths), np.cumsum(document_lengths)]
+    names = sorted({label for label in labels if label is not None})
+    if names:
+        arrays.append(np.array([names.index(label) for label in labels], dtype=np.int64))
+    if phrases:
+        arrays.append(np.concatenate(flags) if flags else np.zeros(0, np.uint8))
+    return arrays, names

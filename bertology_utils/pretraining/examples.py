@@ -1,17 +1,23 @@
-"""From a tokenized corpus to masked batches: the two tasks of Devlin et al. (2019). Depends on `corpus` and torch.
+"""From tokenized corpora to inputs: what is packed between [CLS] and [SEP]. Depends on `corpus`, `objectives`, numpy.
 
-Sentence pairs are drawn afresh at every step and masked dynamically, so no example is seen twice in the same form.
+How a corpus is packed follows from its format. Running text gives pairs where an objective asks for them, else single
+segments or streams; translations give pairs whose second half has positions of its own (lample2019crosslingual);
+labelled text gives segments whose segment embedding stands for the label (wu2019conditional).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from ..objectives import PAIR_TASKS, draw_relation
 from .corpus import Corpus
 
 IGNORED = -100
 SHORTEST_INPUT = 8  # pieces: three special ones and room for two segments
+TRIES = 10  # draws of a random document before a pair is given up, in a part with few of them
 
 
 @dataclass(frozen=True)
@@ -23,65 +29,207 @@ class SpecialIds:
     sep: int
     mask: int
     vocabulary_size: int
+    unk: int = 1
 
 
-@dataclass(frozen=True)
-class Example:
-    """One packed input: `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`; `is_random` is None for a single segment."""
+@dataclass
+class Row:
+    """One input.
 
-    a: np.ndarray
-    b: np.ndarray | None
-    is_random: bool | None
-
-
-class PairSampler:
-    """Draws sentence pairs for next sentence prediction from a mixture of corpora.
-
-    Args:
-        corpora: the corpora with their sampling weights.
-        length: total length in pieces, the special ones included.
-        single_share: share of inputs with one segment only. BERT has none; a small model meets single sentences
-            in every later experiment, so it should have seen some.
+    Attributes:
+        ids: `(pieces,)` with the special ones; objectives hide some of them.
+        segments, positions: `(pieces,)`; of a labelled text the segment is its label.
+        is_special: `(pieces,)`, true at [CLS] and [SEP].
+        flags: `(pieces,)` as in `Corpus`, 0 at special pieces; None where no objective asked for them.
+        relation: the pair task and the class of this pair.
+        original: the ids before anything was hidden.
+        noted: what each objective noted, mostly `(pieces,)` of the classes it asks for, IGNORED elsewhere.
     """
 
-    def __init__(self, corpora: list[tuple[Corpus, float]], length: int, single_share: float, rng: np.random.Generator):
+    ids: np.ndarray
+    segments: np.ndarray
+    positions: np.ndarray
+    is_special: np.ndarray
+    flags: np.ndarray | None = None
+    relation: tuple[str, int] | None = None
+    original: np.ndarray = None
+    noted: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.original = self.ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Packing(NamedTuple):
+    """How inputs are made.
+
+    length: in pieces, the special ones included.
+    pair_tasks: the objectives that need a second segment; each pair is made for one of them.
+    single_share: share of inputs with one segment only. BERT has none; a small model meets single sentences in every
+        later experiment, so it should have seen some.
+    stream: sentences follow each other across documents, divided by [SEP].
+    copies: None makes every input anew; a number makes that many fixed inputs start at every sentence, so that their
+        masks, drawn from the same generator, are static (devlin2019bert).
+    """
+
+    length: int
+    pair_tasks: tuple[str, ...] = ()
+    single_share: float = 0.25
+    stream: bool = False
+    copies: int | None = None
+    seed: int = 0
+
+
+class Sampler:
+    """Draws inputs from a mixture of corpora.
+
+    Args:
+        corpora: the corpora with their weights; those of weight 0 keep their place, by which static inputs are drawn.
+    """
+
+    def __init__(self, corpora: Sequence[tuple[Corpus, float]], packing: Packing, special: SpecialIds):
         self.corpora = [corpus for corpus, _ in corpora]
         weights = np.array([weight for _, weight in corpora], dtype=float)
-        self.weights = weights / weights.sum()
-        self.length, self.single_share, self.rng = length, single_share, rng
+        self.bounds = np.cumsum(weights / weights.sum())
+        self.packing, self.special = packing, special
 
-    def draw(self) -> Example:
-        corpus = self.corpora[self.rng.choice(len(self.corpora), p=self.weights)]
-        sentence, end = self._position(corpus)
-        if self.rng.random() < self.single_share:
-            return Example(self._fill(corpus, sentence, end, self.length - 2)[0], None, None)
-        room = self.length - 3
-        a, after = self._fill(corpus, sentence, end, int(self.rng.integers(room // 4, room // 4 * 3)))
-        is_random = after >= end or self.rng.random() < 0.5
-        if is_random:
-            follower = after if after < end else None
-            after, end = self._position(corpus)
-            while after == follower:  # the draw may hit the very sentence that follows
-                after, end = self._position(corpus)
-        b, _ = self._fill(corpus, after, end, room - len(a))
-        return Example(a, b, is_random)
+    def draw(self, rng: np.random.Generator) -> tuple[Row, np.random.Generator]:
+        """An input, and the generator from which its masks are to be drawn."""
+        number = int(np.searchsorted(self.bounds, rng.random(), side="right"))
+        corpus = self.corpora[number]
+        sentence = int(rng.integers(corpus.documents[0], corpus.documents[-1]))
+        if self.packing.copies is not None:
+            copy = int(rng.integers(self.packing.copies))
+            rng = np.random.default_rng((self.packing.seed, number, sentence, copy))
+        return self._row(corpus, sentence, rng), rng
 
-    def _position(self, corpus: Corpus) -> tuple[int, int]:
-        """A sentence drawn uniformly over the part's sentences, and the end of its document."""
-        first, last = int(corpus.documents[0]), int(corpus.documents[-1])
-        sentence = int(self.rng.integers(first, last))
+    def _row(self, corpus: Corpus, sentence: int, rng: np.random.Generator) -> Row:
+        if corpus.format == "parallel":
+            return self._translations(corpus, sentence, rng)
+        if corpus.format == "labelled":
+            return self._labelled(corpus, sentence)
+        if self.packing.stream:
+            return self._stream(corpus, sentence)
+        if self.packing.pair_tasks and rng.random() >= self.packing.single_share:
+            pair = self._pair(corpus, sentence, rng)
+            if pair is not None:
+                return pair
+        end = self._document(corpus, sentence)[1]
+        return self._pack(corpus, [self._fill(corpus, sentence, end, self.packing.length - 2)[0]])
+
+    def _pair(self, corpus: Corpus, sentence: int, rng: np.random.Generator) -> Row | None:
+        """Two segments in a relation drawn for one of the tasks; None where the text has no such pair."""
+        tasks = self.packing.pair_tasks
+        task = tasks[int(rng.integers(len(tasks)))] if len(tasks) > 1 else tasks[0]
+        relation = draw_relation(task, rng)
+        room = self.packing.length - 3
+        begin, end = self._document(corpus, sentence)
+        a, after = self._fill(corpus, sentence, end, int(rng.integers(room // 4, room // 4 * 3)))
+        second, relation = self._second(corpus, relation, range(begin, end), range(sentence, after), rng)
+        if second is None or relation not in PAIR_TASKS[task]:
+            return None
+        stop = sentence - 1 if begin <= second < sentence else self._document(corpus, second)[1]
+        b, _ = self._fill(corpus, second, stop, room - (a.stop - a.start))
+        row = self._pack(corpus, [b, a] if relation == "previous" else [a, b])
+        row.relation = task, PAIR_TASKS[task].index(relation)
+        return row
+
+    def _second(
+        self, corpus: Corpus, relation: str, document: range, first: range, rng: np.random.Generator
+    ) -> tuple[int | None, str]:
+        """The sentence with which the second segment begins. Where there is none in `relation`, a random one."""
+        if relation in ("next", "previous") and first.stop < document.stop:
+            return first.stop, relation
+        before, behind = max(0, first.start - 1 - document.start), max(0, document.stop - first.stop - 1)
+        if relation == "distant" and before + behind:
+            place = int(rng.integers(before + behind))
+            return document.start + place if place < before else first.stop + 1 + place - before, relation
+        for _ in range(TRIES):
+            sentence = int(rng.integers(corpus.documents[0], corpus.documents[-1]))
+            if sentence not in document:
+                return sentence, "random"
+        return None, relation
+
+    def _stream(self, corpus: Corpus, sentence: int) -> Row:
+        """Whole sentences with a [SEP] after each, over the ends of documents, until the input is full; then cut."""
+        parts, room = [], self.packing.length - 2
+        while room > 0 and sentence < corpus.documents[-1]:
+            part, sentence = self._fill(corpus, sentence, sentence + 1, room)
+            parts.append(part)
+            room -= part.stop - part.start + 1
+        row = self._pack(corpus, parts)
+        row.segments[:] = 0
+        return row
+
+    def _translations(self, corpus: Corpus, sentence: int, rng: np.random.Generator) -> Row:
+        """Both sides of a line in either order, cut alike; the second one counts its positions from 1 again."""
+        first = self._document(corpus, sentence)[0]
+        sides = [self._fill(corpus, first + i, first + i + 1, self.packing.length)[0] for i in rng.permutation(2)]
+        lengths = [side.stop - side.start for side in sides]
+        room = self.packing.length - 3
+        kept = min(lengths[0], max(room // 2, room - lengths[1]))
+        cut = [slice(sides[0].start, sides[0].start + kept)]
+        cut.append(slice(sides[1].start, sides[1].start + min(lengths[1], room - kept)))
+        row = self._pack(corpus, cut)
+        second = row.segments == 1
+        row.positions[second] = np.arange(1, second.sum() + 1)
+        return row
+
+    def _labelled(self, corpus: Corpus, sentence: int) -> Row:
+        row = self._pack(corpus, [self._fill(corpus, sentence, sentence + 1, self.packing.length - 2)[0]])
+        row.segments[:] = corpus.label_of(sentence)
+        return row
+
+    def _document(self, corpus: Corpus, sentence: int) -> tuple[int, int]:
+        """First sentence of the document that holds `sentence`, and the one after its last."""
         document = int(np.searchsorted(corpus.documents, sentence, side="right"))
-        return sentence, int(corpus.documents[document])
+        return int(corpus.documents[document - 1]), int(corpus.documents[document])
 
-    def _fill(self, corpus: Corpus, sentence: int, end: int, room: int) -> tuple[np.ndarray, int]:
+    def _fill(self, corpus: Corpus, sentence: int, end: int, room: int) -> tuple[slice, int]:
         """Whole sentences from `sentence` on while there is room (the first one is cut); and the next sentence."""
-        pieces = [corpus.sentence(sentence)[:room]]
-        used, following = len(pieces[0]), sentence + 1
-        while following < end and used + len(corpus.sentence(following)) <= room:
-            pieces.append(corpus.sentence(following))
-            used += len(pieces[-1])
-            following += 1
-        return np.concatenate(pieces), following
+        start = int(corpus.sentences[sentence])
+        whole = int(np.searchsorted(corpus.sentences[sentence + 1 : end + 1], start + room, side="right"))
+        if whole == 0:
+            return slice(start, start + room), sentence + 1
+        return slice(start, int(corpus.sentences[sentence + whole])), sentence + whole
+
+    def _pack(self, corpus: Corpus, parts: Sequence[slice]) -> Row:
+        """[CLS] part [SEP] part [SEP] ...; segments are numbered by part."""
+        lengths = [part.stop - part.start + 1 for part in parts]
+        ends = np.cumsum(lengths)  # of the [SEP]s, one further for [CLS]
+        ids = np.full(ends[-1] + 1, self.special.sep, dtype=np.int64)
+        ids[0] = self.special.cls
+        is_special = np.zeros(len(ids), dtype=bool)
+        is_special[0] = is_special[ends] = True
+        flags = None if corpus.flags is None else np.zeros(len(ids), dtype=np.uint8)
+        for part, end in zip(parts, ends, strict=True):
+            place = slice(end - (part.stop - part.start), end)
+            ids[place] = corpus.tokens[part]
+            if flags is not None:
+                flags[place] = corpus.flags[part]
+        segments = np.repeat(np.arange(len(parts)), [lengths[0] + 1, *lengths[1:]])
+        return Row(ids, segments, np.arange(len(ids)), is_special, flags)
+
+
+def collate(rows: Sequence[Row], special: SpecialIds) -> dict[str, torch.Tensor]:
+    """Pads inputs to tensors `(batch, pieces)`."""
+    lengths = torch.tensor([len(row) for row in rows])
+    padded = {
+        "input_ids": pad([row.ids for row in rows], special.pad),
+        "token_type_ids": pad([row.segments for row in rows], 0),
+        "position_ids": pad([row.positions for row in rows], 0),
+    }
+    return padded | {"attention_mask": (torch.arange(lengths.max()) < lengths[:, None]).long()}
+
+
+def pad(arrays: Sequence[np.ndarray], value: int) -> torch.Tensor:
+    """Arrays of different lengths as one tensor `(arrays, longest)`."""
+    padded = np.full((len(arrays), max(map(len, arrays))), value, dtype=np.int64)
+    for row, array in zip(padded, arrays, strict=True):
+        row[: len(array)] = array
+    return torch.from_numpy(padded)
 
 
 def mask_tokens(
@@ -102,21 +250,3 @@ def mask_tokens(
     corrupted = torch.where(chosen & (fate < 0.8), special.mask, input_ids)
     corrupted = torch.where(chosen & (fate >= 0.9), random_ids, corrupted)
     return corrupted, torch.where(chosen, input_ids, IGNORED)
-
-
-def collate(examples: list[Example], special: SpecialIds) -> dict[str, torch.Tensor]:
-    """Pads a list of examples to tensors `(batch, pieces)`; `next_sentence_label` is 1 for a random second segment."""
-    rows, segments = [], []
-    for example in examples:
-        first = [special.cls, *example.a.tolist(), special.sep]
-        second = [] if example.b is None else [*example.b.tolist(), special.sep]
-        rows.append(first + second)
-        segments.append([0] * len(first) + [1] * len(second))
-    width = max(map(len, rows))
-    batch = {
-        "input_ids": torch.tensor([row + [special.pad] * (width - len(row)) for row in rows]),
-        "token_type_ids": torch.tensor([s + [0] * (width - len(s)) for s in segments]),
-        "next_sentence_label": torch.tensor([IGNORED if e.is_random is None else int(e.is_random) for e in examples]),
-    }
-    batch["attention_mask"] = (batch["input_ids"] != special.pad).long()
-    return batch

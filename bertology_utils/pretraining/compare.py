@@ -1,0 +1,118 @@
+"""A comparison of configurations at equal budget: every one over several seeds, one table. Depends on `engine`.
+
+The budget is counted in pieces read. How many a step reads depends on how inputs are packed, so the phases of every
+configuration are cut or prolonged in proportion until all read alike.
+"""
+
+import csv
+import math
+import platform
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from .config import PretrainingConfig, read_config
+from .engine import Pretraining
+from .files import replacing
+
+RESULTS = Path("results") / "pretraining_objectives.csv"
+SAMPLED_STEPS = 20  # by which the pieces a step reads are estimated
+Score = Callable[[Path], Mapping[str, float]]
+
+
+def run_comparison(
+    configs: Sequence[Path],
+    seeds: Sequence[int],
+    tokens: int,
+    out: Path = RESULTS,
+    score: Score | None = None,
+) -> list[dict[str, Any]]:
+    """Trains every configuration with every seed on about `tokens` pieces and writes a row for each to `out`.
+
+    score: gives further columns for the folder of a finished model, such as its accuracy on minimal pairs.
+
+    Rows are written as they come, and runs that are in `out` with this budget and have their model are not repeated; a
+    run that was broken off goes on. Raises BertologyError as `engine.pretrain`.
+    """
+    rows = _read(out)
+    done = {(row["config"], str(row["seed"]), str(row["budget"])) for row in rows}
+    for path in configs:
+        for seed in seeds:
+            if (Path(path).stem, str(seed), str(tokens)) not in done:
+                rows.append(_trained(read_config(path), Path(path).stem, seed, tokens, score))
+                _write(out, rows)
+    return rows
+
+
+def _trained(config: PretrainingConfig, name: str, seed: int, tokens: int, score: Score | None) -> dict[str, Any]:
+    config = config.model_copy(update={"seed": seed, "name": f"{name}-seed-{seed}-{tokens}"})
+    run = Pretraining(at_budget(config, tokens))
+    run.resume()
+    final = run.run()
+    evaluation = run.evaluate(3 * config.evaluation_batches)
+    return {
+        "config": name,
+        "study": config.study,
+        "objectives": " + ".join(config.all_objectives),
+        "seed": seed,
+        "budget": tokens,
+        "steps": run.step,
+        "tokens": run.tokens,
+        "parameters": sum(p.numel() for p in run.model.parameters()),
+        "seconds": round(run.seconds),
+        "held_out_loss": round(evaluation["mlm_loss"], 4),
+        **({key: round(float(value), 4) for key, value in score(final).items()} if score else {}),
+        **_provenance(run),
+    }
+
+
+def at_budget(config: PretrainingConfig, tokens: int) -> PretrainingConfig:
+    """The configuration with its schedule stretched so that it reads about `tokens` pieces."""
+    batches = Pretraining(config).batches
+    total = 0.0
+    for phase, start in zip(config.phases, _starts(config), strict=True):
+        sampled = range(start, start + phase.steps, math.ceil(phase.steps / SAMPLED_STEPS))
+        total += phase.steps * sum(int(batches[step]["attention_mask"].sum()) for step in sampled) / len(sampled)
+    stretch = tokens / total
+    phases = [p.model_copy(update={"steps": max(1, round(p.steps * stretch))}) for p in config.phases]
+    shorter = {key: round(getattr(config, key) * stretch) for key in ("warmup", "cooldown")}
+    return config.model_copy(update={"phases": phases, **shorter})
+
+
+def _starts(config: PretrainingConfig) -> list[int]:
+    """The first step of every phase."""
+    return [sum(phase.steps for phase in config.phases[:number]) for number in range(len(config.phases))]
+
+
+def _provenance(run: Pretraining) -> dict[str, Any]:
+    """Where a row comes from: corpora, versions, hardware class, commit and date."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    cuda = run.device.type == "cuda"
+    return {
+        "corpora": " + ".join(source.title for source in run.config.corpora.values()),
+        "hardware": torch.cuda.get_device_name() if cuda else f"{platform.machine()} CPU, {torch.get_num_threads()} threads",
+        "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
+        "commit": commit.stdout.strip() or "unknown",
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """All rows, with the columns of any of them."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    with replacing(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)

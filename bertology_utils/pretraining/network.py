@@ -1,0 +1,268 @@
+"""The network that is trained: a model of transformers with the heads of its objectives. Depends on `tasks`.
+
+Plain runs train a BertForPreTraining, shared layers or factorised embeddings an AlbertForPreTraining, replaced-token
+detection an ElectraForPreTraining with a small ElectraForMaskedLM. What is saved is always a class of transformers.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from transformers import (
+    AlbertConfig,
+    AlbertForMaskedLM,
+    AlbertForPreTraining,
+    AutoConfig,
+    BertConfig,
+    BertForMaskedLM,
+    BertForPreTraining,
+    ElectraConfig,
+    ElectraForMaskedLM,
+    ElectraForPreTraining,
+    PreTrainedModel,
+)
+
+from ..errors import BertologyError
+from .config import PretrainingConfig
+from .tasks import Batch, Objective
+
+NORMALISATION = "cls-normalisation"
+GENERATOR = "generator"
+GENERATOR_SHARE = 4  # the generator is a quarter as wide (clark2020electra)
+
+
+def build_model(config: PretrainingConfig, vocabulary_size: int, segments: int = 2) -> PreTrainedModel:
+    """The model at the first step: from nothing, or the weights of `start` with dropout off and fresh heads it lacks.
+
+    segments: how many segment embeddings it has; more than two where labels take their place.
+    """
+    torch.manual_seed(config.seed)
+    if config.start is not None:
+        return _started(config, segments)
+    sizes = {
+        "vocab_size": vocabulary_size,
+        "hidden_size": config.width,
+        "num_hidden_layers": config.layers,
+        "num_attention_heads": config.heads,
+        "intermediate_size": config.inner or 4 * config.width,
+        "max_position_embeddings": config.positions,
+        "type_vocab_size": segments,
+        "initializer_range": config.initializer_range,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    }
+    if "replaced-tokens" in config.all_objectives:
+        return ElectraForPreTraining(ElectraConfig(**sizes, embedding_size=config.width))
+    if config.shared_layers or config.embedding_width:
+        groups = 1 if config.shared_layers else config.layers
+        factorised = {"embedding_size": config.embedding_width or config.width, "num_hidden_groups": groups}
+        return AlbertForPreTraining(AlbertConfig(**sizes, **factorised, classifier_dropout_prob=0.0))
+    return BertForPreTraining(BertConfig(**sizes))
+
+
+def _started(config: PretrainingConfig, segments: int) -> BertForPreTraining:
+    """The model of the folder `start`; its segment embeddings are fresh where the data need more of them."""
+    folder = Path(config.start).expanduser()
+    quiet = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "dtype": torch.float32}
+    try:
+        found = AutoConfig.from_pretrained(folder, local_files_only=True)
+        if found.model_type != "bert":
+            raise BertologyError(
+                f"A run can start from a BERT only; {folder} holds a model of type {found.model_type}."
+            )
+        _compare_sizes(config, found)
+        model = BertForPreTraining.from_pretrained(folder, local_files_only=True, **quiet)
+    except (OSError, ValueError) as error:
+        raise BertologyError(f"No model to start from in {folder}: {str(error).splitlines()[0][:120]}") from None
+    if model.config.type_vocab_size < segments:
+        table = nn.Embedding(segments, model.config.hidden_size)
+        nn.init.normal_(table.weight, std=model.config.initializer_range)
+        model.bert.embeddings.token_type_embeddings = table
+        model.config.type_vocab_size = segments
+    return model
+
+
+def _compare_sizes(config: PretrainingConfig, found: BertConfig) -> None:
+    """The sizes of `start` count; a configuration that states others contradicts itself."""
+    names = {
+        "layers": "num_hidden_layers", "width": "hidden_size", "heads": "num_attention_heads",
+        "inner": "intermediate_size", "positions": "max_position_embeddings",
+    }  # fmt: skip
+    for key, name in names.items():
+        stated, actual = getattr(config, key), getattr(found, name)
+        too_long = key == "positions" and stated > actual
+        if (key in config.model_fields_set and stated != actual) or too_long:
+            raise BertologyError(f"'{key}' is {stated}, but the model to start from has {actual}.")
+
+
+def build_generator(model: ElectraForPreTraining) -> ElectraForMaskedLM:
+    """A narrow masked LM that shares all embeddings with the discriminator."""
+    config = copy.deepcopy(model.config)
+    config.num_attention_heads = max(1, config.num_attention_heads // GENERATOR_SHARE)
+    width = max(1, config.hidden_size // GENERATOR_SHARE // config.num_attention_heads) * config.num_attention_heads
+    config.hidden_size, config.intermediate_size = width, max(1, config.intermediate_size // GENERATOR_SHARE)
+    generator = ElectraForMaskedLM(config)
+    generator.electra.embeddings = model.electra.embeddings
+    generator.generator_lm_head.weight = model.electra.embeddings.word_embeddings.weight
+    return generator
+
+
+class _ElectraHead(nn.Module):
+    """ELECTRA's prediction head under the names of BERT's."""
+
+    def __init__(self, generator: ElectraForMaskedLM):
+        super().__init__()
+        self.transform, self.decoder = generator.generator_predictions, generator.generator_lm_head
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.decoder(self.transform(states))
+
+
+class Network(nn.Module):
+    """Model, heads and objectives; calling it gives the loss of each active objective."""
+
+    def __init__(self, model: PreTrainedModel, objectives: Mapping[str, Objective], cls_normalisation: bool = False):
+        super().__init__()
+        self.model = model
+        self.objectives = dict(objectives)
+        self.heads = nn.ModuleDict()
+        if isinstance(model, ElectraForPreTraining):
+            self.heads[GENERATOR] = build_generator(model)
+        for name, objective in objectives.items():
+            head = objective.head(model.config)
+            if head is not None and not (name == "next-sentence" and isinstance(model, BertForPreTraining)):
+                self.heads[name] = head
+        if cls_normalisation:
+            self.heads[NORMALISATION] = nn.BatchNorm1d(model.config.hidden_size, affine=False)
+
+    @property
+    def filler(self) -> PreTrainedModel:
+        """The model that fills in blanks: the generator where there is one."""
+        if GENERATOR in self.heads:
+            return self.heads[GENERATOR]
+        return self.model
+
+    @property
+    def prediction_head(self) -> nn.Module:
+        """States `(n, width)` to scores `(n, vocabulary)`; its `decoder` is tied to the word embeddings."""
+        if GENERATOR in self.heads:
+            return _ElectraHead(self.heads[GENERATOR])
+        return self.model.cls.predictions if isinstance(self.model, BertForPreTraining) else self.model.predictions
+
+    @property
+    def fresh_head(self) -> list[nn.Parameter]:
+        """The parameters of the prediction head that no body brings along."""
+        if isinstance(self.model, BertForPreTraining):
+            return list(self.model.cls.predictions.transform.parameters())
+        return []
+
+    @property
+    def matrices(self) -> list[nn.Parameter]:
+        """The matrices of the blocks."""
+        bodies = {id(m): m for m in (self.model, self.filler)}.values()
+        return [p for body in bodies for p in body.base_model.encoder.parameters() if p.ndim == 2]
+
+    def pair_head(self, name: str) -> nn.Module:
+        if name in self.heads:
+            return self.heads[name]
+        return self.model.cls.seq_relationship
+
+    def pool(self, hidden: Tensor) -> Tensor:
+        """The [CLS] vector through the pooler, standardised first where the configuration says so: `(batch, width)`."""
+        cls = hidden[:, 0]
+        if NORMALISATION in self.heads:
+            cls = self.heads[NORMALISATION](cls.float())
+        return torch.tanh(_pooler(self.model)(cls))
+
+    def discriminate(self, input_ids: Tensor, batch: Batch) -> Tensor:
+        """How false each piece looks to the discriminator: logits `(batch, pieces)`."""
+        return self.model(input_ids=input_ids, **_without_ids(batch)).logits
+
+    def forward(self, batch: Batch, names: Sequence[str]) -> dict[str, Tensor]:
+        """The losses (nats) of these objectives."""
+        seen = Pass(self, batch)
+        return {name: self.objectives[name].loss(seen) for name in names}
+
+    def masked_loss(self, batch: Batch) -> Tensor:
+        """The masked-token loss alone, whatever the network is trained for."""
+        seen = Pass(self, batch)
+        return nn.functional.cross_entropy(seen.scores.float(), batch["labels"])
+
+    def finished(self) -> dict[str, PreTrainedModel]:
+        """What is saved, by the folder inside the model folder: the class of transformers that has what was trained.
+
+        A BERT keeps its next-sentence head only where it was trained as one; the standardisation of [CLS], a linear map
+        once training is over, becomes part of the pooler.
+        """
+        model = copy.deepcopy(self.model)
+        if NORMALISATION in self.heads:
+            _fold(self.heads[NORMALISATION], _pooler(model))
+        if GENERATOR in self.heads:
+            return {"": model, GENERATOR: copy.deepcopy(self.heads[GENERATOR])}
+        if isinstance(model, BertForPreTraining) and "next-sentence" in self.objectives:
+            return {"": model}
+        plain = (BertForMaskedLM if isinstance(model, BertForPreTraining) else AlbertForMaskedLM)(model.config)
+        state = model.state_dict()
+        plain.load_state_dict({name: state[name] for name in plain.state_dict()})
+        return {"": plain}
+
+
+class Pass:
+    """One pass over a batch; what several objectives read is computed once, when first asked for."""
+
+    def __init__(self, network: Network, batch: Batch):
+        self.network, self.batch = network, batch
+
+    @cached_property
+    def hidden(self) -> Tensor:
+        """Last hidden states of the model that fills in blanks, `(batch, pieces, width)`."""
+        body = self.network.filler.base_model
+        return body(input_ids=self.batch["input_ids"], **_without_ids(self.batch)).last_hidden_state
+
+    @cached_property
+    def scores(self) -> Tensor:
+        """Scores of the vocabulary at the masked pieces alone, `(masked, vocabulary)`."""
+        return self.network.prediction_head(self.at("masked"))
+
+    @cached_property
+    def pooled(self) -> Tensor:
+        return self.network.pool(self.hidden)
+
+    def at(self, places: str) -> Tensor:
+        """Hidden states at the places that the batch names so, `(places, width)`."""
+        return self.hidden.flatten(0, 1)[self.batch[places]]
+
+
+def _without_ids(batch: Batch) -> Batch:
+    return {key: batch[key] for key in ("attention_mask", "token_type_ids", "position_ids")}
+
+
+def _pooler(model: PreTrainedModel) -> nn.Linear:
+    return model.bert.pooler.dense if isinstance(model, BertForPreTraining) else model.albert.pooler
+
+
+@torch.no_grad()
+def _fold(norm: nn.BatchNorm1d, dense: nn.Linear) -> None:
+    """W (x - mean) / deviation + b as one linear map of x."""
+    dense.weight /= torch.sqrt(norm.running_var + norm.eps)
+    dense.bias -= dense.weight @ norm.running_mean
+
+
+def stack_layers(shallow: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
+    """Weights of a model of `layers` layers whose blocks repeat those of a shallower one (Gong et al. 2019)."""
+    prefix = "bert.encoder.layer."
+    own = {int(name.removeprefix(prefix).split(".")[0]) for name in shallow if name.startswith(prefix)}
+    stacked = {name: tensor for name, tensor in shallow.items() if not name.startswith(prefix)}
+    for layer in range(layers):
+        source = f"{prefix}{layer % len(own)}."
+        stacked |= {
+            f"{prefix}{layer}.{name.removeprefix(source)}": tensor.clone()
+            for name, tensor in shallow.items()
+            if name.startswith(source)
+        }
+    return stacked

@@ -1,0 +1,57 @@
+"""Pre-training: a comparison at equal budget on a toy text."""
+
+import csv
+
+import pytest
+import yaml
+from pretraining_toys import config, settings, write_corpus
+
+from bertology_utils.models import load
+from bertology_utils.pretraining.compare import at_budget, run_comparison
+from bertology_utils.pretraining.engine import Pretraining
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_corpus(tmp_path / "toy.txt")
+    return tmp_path
+
+
+def config_at(folder, name, **changes):
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(settings(folder, **{"name": name, "cooldown": 0, **changes})))
+    return path
+
+
+def test_every_packing_reads_the_budget(folder):
+    for changes in ({}, {"objectives": {"masked-tokens": 1.0}}, {"objectives": {"masked-tokens": 1.0}, "stream": True}):
+        phases = [{"steps": 9, "length": 32}, {"steps": 3, "length": 16}]
+        stretched = at_budget(config(folder, phases=phases, **changes), 4000)
+        run = Pretraining(stretched)
+        read = sum(int(run.batches[step]["attention_mask"].sum()) for step in range(stretched.steps))
+        assert abs(read - 4000) < 0.06 * 4000
+        assert stretched.phases[0].steps == pytest.approx(3 * stretched.phases[1].steps, abs=2)
+
+
+def test_a_comparison_is_one_table_that_can_be_gone_on_with(folder):
+    spans = {"objectives": {"masked-tokens": 1.0, "span-boundary": 1.0}, "masking": {"unit": "span"}}
+    paths = [config_at(folder, "bert"), config_at(folder, "spans", study="joshi2020spanbert", **spans)]
+    out, scored = folder / "results" / "table.csv", []
+
+    def score(final):
+        scored.append(final)
+        return {"layers": load(str(final)).layers}
+
+    run_comparison(paths[:1], [0], 600, out, score)
+    run_comparison(paths, [0, 1], 600, out, score)
+    rows = list(csv.DictReader(out.open()))
+    assert [(row["config"], row["seed"]) for row in rows] == [
+        ("bert", "0"),
+        ("bert", "1"),
+        ("spans", "0"),
+        ("spans", "1"),
+    ]
+    assert len(scored) == 4 and {row["layers"] for row in rows} == {"1.0"}
+    assert rows[2]["study"] == "joshi2020spanbert" and rows[2]["objectives"] == "masked-tokens + span-boundary"
+    assert all(abs(int(row["tokens"]) - 600) < 90 and float(row["held_out_loss"]) > 1 for row in rows)
+    assert rows[0]["held_out_loss"] != rows[1]["held_out_loss"] and rows[0]["commit"] and rows[0]["date"]

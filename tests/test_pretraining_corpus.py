@@ -1,0 +1,240 @@
+"""Pre-training: sources to documents, the tokenizer and its samples, stored arrays, and text that is none."""
+
+import gzip
+import lzma
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from pretraining_toys import STORIES, config, config_file, write_corpus
+
+from bertology_utils import cli
+from bertology_utils.errors import BertologyError
+from bertology_utils.pretraining.batches import Batches, run_tokenizer
+from bertology_utils.pretraining.corpus import (
+    BEGINS_PHRASE,
+    IN_CAPITALS,
+    Phrases,
+    sampled_shares,
+    smoothed_weights,
+    tokenize,
+    train_tokenizer,
+    unknown_share,
+)
+from bertology_utils.pretraining.sources import CorpusSource, Hub, read_documents, sentences
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_corpus(tmp_path / "toy.txt")
+    return tmp_path
+
+
+def source(path, **changes) -> CorpusSource:
+    return CorpusSource(path=str(path), **changes)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.xz", "a.txt.gz"])
+def test_documents_are_cut_into_sentences_whatever_the_packing(tmp_path, name):
+    found = [d.sentences for d in read_documents(source(write_corpus(tmp_path / name)))]
+    assert len(found) == len(STORIES)
+    assert found[0] == ["The cook opened the door.", '"Who is there?"', "he asked.", "Nobody answered!"]
+    assert [len(sentences) for sentences in found[1:3]] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He came at 3 p.m. on Monday. He left.", ["He came at 3 p.m. on Monday.", "He left."]),
+        ("Он ушёл. Она тоже. т. е. вместе", ["Он ушёл.", "Она тоже. т. е. вместе"]),
+        ("他来了。她说：“好。”他们走了！", ["他来了。", "她说：“好。”", "他们走了！"]),
+        ("वह गया। वह आई।", ["वह गया।", "वह आई।"]),
+        ("هل ذهب؟ نعم.", ["هل ذهب؟", "نعم."]),
+    ],
+)
+def test_sentences_end_as_their_script_ends_them(text, expected):
+    assert sentences(text) == expected
+
+
+def test_lines_translations_and_labels(tmp_path):
+    (tmp_path / "lines.txt").write_text("One. Two.\n\nThree.\n")
+    assert [d.sentences for d in read_documents(source(tmp_path / "lines.txt", format="lines"))] == [
+        ["One.", "Two."],
+        ["Three."],
+    ]
+    (tmp_path / "two.tsv").write_text("A dog. It barks.\tUn chien. Il aboie.\ngood\tbad\n")
+    pair, classed = (
+        list(read_documents(source(tmp_path / "two.tsv", format=form))) for form in ("parallel", "labelled")
+    )
+    assert pair[0] == (["A dog. It barks.", "Un chien. Il aboie."], None)
+    assert classed[1] == (["bad"], "good")
+    (tmp_path / "two.tsv").write_text("a\tb\nno tab\n")
+    with pytest.raises(BertologyError, match="Line 2 .* two tab-separated columns"):
+        list(read_documents(source(tmp_path / "two.tsv", format="parallel")))
+
+
+def test_a_data_set_is_read_from_parquet_and_from_disk(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    data = datasets.Dataset.from_dict({"body": [story + "\n" for story in STORIES], "id": range(len(STORIES))})
+    (tmp_path / "files").mkdir()
+    data.to_parquet(tmp_path / "files" / "train.parquet")
+    data.save_to_disk(str(tmp_path / "saved"))
+    plain = [d.sentences for d in read_documents(source(write_corpus(tmp_path / "toy.txt")))]
+    for place in ("files", "saved"):
+        hub = Hub(name=str(tmp_path / place), column="body")
+        assert [d.sentences for d in read_documents(CorpusSource(hub=hub))] == plain
+    with pytest.raises(BertologyError, match="no column or split 'text'"):
+        list(read_documents(CorpusSource(hub=Hub(name=str(tmp_path / "files")))))
+    with pytest.raises(BertologyError, match="cannot be read"):
+        list(read_documents(CorpusSource(hub=Hub(name=str(tmp_path / "nothing")))))
+
+
+def test_the_engine_needs_neither_datasets_nor_papermill():
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(('datasets', 'papermill', 'accelerate', 'dask', 'pandas')));"
+        "import bertology_utils.pretraining.engine, bertology_utils.pretraining.compare"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_tokenizer_and_the_stored_corpus_give_the_text_back(folder):
+    tokenizer = train_tokenizer([source(folder / "toy.txt")], 150)
+    assert [tokenizer.token_to_id(t) for t in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")] == list(range(5))
+    corpus = tokenize(source(folder / "toy.txt"), tokenizer, folder / "store")
+    assert len(corpus.documents) == len(STORIES) + 1 and corpus.tokens.dtype == np.uint16
+    pieces = [tokenizer.id_to_token(i) for i in corpus.sentence(0)]
+    assert " ".join(pieces).replace(" ##", "") == "the cook opened the door ."
+    train, held_out = corpus.split()
+    assert train.documents[-1] == held_out.documents[0] and held_out.documents[-1] == corpus.documents[-1]
+    assert np.array_equal(np.concatenate([train.text, held_out.text]), corpus.tokens)
+    assert unknown_share(corpus, tokenizer.token_to_id("[UNK]")) == 0
+    assert not list((folder / "store").glob("*.part*"))
+
+
+def test_a_changed_text_is_tokenized_again(folder):
+    tokenizer = train_tokenizer([source(folder / "toy.txt")], 150)
+    tokenize(source(folder / "toy.txt"), tokenizer, folder / "store")
+    write_corpus(folder / "toy.txt", STORIES * 2)
+    later = (folder / "store" / "toy.txt.tokens.npy").stat().st_mtime + 10
+    os.utime(folder / "toy.txt", (later, later))
+    assert len(tokenize(source(folder / "toy.txt"), tokenizer, folder / "store").documents) == 2 * len(STORIES) + 1
+
+
+def test_smoothing_lifts_the_small_corpora(tmp_path):
+    assert smoothed_weights([100, 1], 1.0) == pytest.approx([100 / 101, 1 / 101])
+    assert smoothed_weights([100, 1], 0.0) == pytest.approx([0.5, 0.5])
+    weights = smoothed_weights([1000, 10], 0.7)
+    assert weights[0] / weights[1] == pytest.approx(100**0.7)
+    write_corpus(tmp_path / "large.txt", STORIES * 100)
+    write_corpus(tmp_path / "small.txt", STORIES)
+    shares = sampled_shares([source(tmp_path / "large.txt"), source(tmp_path / "small.txt")], 0.7)
+    assert shares == pytest.approx([100**-0.3, 1.0])
+
+
+def test_the_tokenizer_sees_the_smoothed_sample(tmp_path):
+    """A large corpus would take all pieces; with every corpus alike the small one gets whole words too."""
+    (tmp_path / "large.txt").write_text("\n".join(f"word{i} " * 3 for i in range(3000)))
+    (tmp_path / "small.txt").write_text("zebras quietly vanish\n" * 40)
+    sources = [source(tmp_path / "large.txt", format="lines"), source(tmp_path / "small.txt", format="lines")]
+    plain, smooth = (train_tokenizer(sources, 100, smoothing=value).get_vocab() for value in (None, 0.0))
+    assert "zebras" not in plain and "zebras" in smooth
+
+
+def test_chinese_characters_are_words_and_the_alphabet_can_hold_them(tmp_path):
+    characters = [chr(0x4E00 + i) for i in range(600)]
+    text = "\n".join("".join(characters[i : i + 20]) for i in range(0, 600, 20))
+    (tmp_path / "zh.txt").write_text(text * 2)
+    han = source(tmp_path / "zh.txt", format="lines")
+    few, many = (train_tokenizer([han], 700, alphabet=size) for size in (400, 1000))
+    assert len(many.encode("".join(characters[:3]), add_special_tokens=False).tokens) == 3
+    shares = [unknown_share(tokenize(han, t, tmp_path / str(i)), 1) for i, t in enumerate((few, many))]
+    assert shares[0] > 0.2 and shares[1] == 0
+
+
+def test_a_tokenizer_of_other_corpora_is_not_taken(folder):
+    run_tokenizer(config(folder))
+    write_corpus(folder / "other.txt")
+    with pytest.raises(BertologyError, match="trained on other corpora"):
+        run_tokenizer(config(folder, corpora={"toy": str(folder / "other.txt")}, phases=[{"steps": 1, "length": 8}]))
+    given = folder / "work" / "tokenizer-150.json"
+    named = config(folder, corpora={"toy": str(folder / "other.txt")}, tokenizer=str(given))
+    assert run_tokenizer(named).get_vocab_size() == run_tokenizer(config(folder)).get_vocab_size()
+    with pytest.raises(BertologyError, match="no tokenizer"):
+        run_tokenizer(config(folder, tokenizer=str(folder / "none.json")))
+
+
+def phrase_starts(folder, listed: str | None = None) -> list[str]:
+    tokenizer = train_tokenizer([source(folder / "toy.txt")], 300)
+    if listed is not None:
+        (folder / "phrases.txt").write_text(listed)
+    phrases = Phrases(tokenizer, folder / "phrases.txt" if listed is not None else None)
+    sentence = "Ann Smith saw the old tree in New York."
+    encoding = tokenizer.encode(sentence, add_special_tokens=False)
+    flags = phrases.flags(sentence, encoding)
+    units: list[str] = []
+    for piece, flag in zip(encoding.tokens, flags, strict=True):
+        units += [""] if flag & BEGINS_PHRASE else []
+        units[-1] += piece.removeprefix("##") if piece.startswith("##") or not units[-1] else f" {piece}"
+    capital = [t for t, flag in zip(encoding.tokens, flags, strict=True) if flag & IN_CAPITALS]
+    assert {"ann", "new"} <= set(capital) and not {"saw", "tree", "."} & set(capital)
+    return [unit.replace(" ##", "") for unit in units]
+
+
+def test_phrases_are_runs_of_capitals_or_entries_of_a_list(folder):
+    joined = {"ann smith", "new york"}
+    assert joined <= set(phrase_starts(folder)) and "tree" in phrase_starts(folder)
+    found = phrase_starts(folder, "the old tree\nthe old\nYork\n")
+    assert "the old tree" in found and {"ann", "new", "york"} <= set(found)
+    with pytest.raises(BertologyError, match="is empty"):
+        phrase_starts(folder, "\n\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.txt", b"", "no text"),
+        ("blank.txt", b"\n \n\n", "no text"),
+        ("one.txt", b"Only one document. It has two sentences.\n", "fewer than two documents"),
+        ("binary.txt", bytes(range(128, 256)) * 20, "not UTF-8"),
+        ("zeros.txt", b"\0" * 100, "not UTF-8"),
+        ("fake.xz", b"no archive", "not UTF-8"),
+        ("fake.gz", b"no archive", "not UTF-8"),
+        ("cut.gz", gzip.compress(b"A story. " * 400)[:40], "not UTF-8"),
+        ("cut.xz", lzma.compress(b"A story. " * 400)[:70], "not UTF-8"),
+        ("short.txt", b"A story.\n\nIt ends.\n\nSoon.\n", "fewer than one batch"),
+        ("missing.txt", None, "does not exist"),
+    ],
+)
+def test_a_corpus_that_is_none_is_told_and_can_be_mended(tmp_path, capsys, name, content, message):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    path = config_file(tmp_path, corpora={"toy": str(tmp_path / name)})
+    assert cli.main(["pretrain", str(path)]) == 1
+    errors = capsys.readouterr().err
+    assert message in errors and errors.count("\n") <= 2
+    assert not list((tmp_path / "work").rglob("*.part*")) and not list((tmp_path / "work").rglob("checkpoint*"))
+
+
+def test_a_folder_is_no_corpus(tmp_path):
+    with pytest.raises(BertologyError, match="cannot be read"):
+        list(read_documents(source(tmp_path)))
+
+
+def test_weights_come_from_the_phase_or_from_the_sizes(tmp_path):
+    for name, times in (("a", 4), ("b", 1), ("c", 2)):
+        write_corpus(tmp_path / f"{name}.txt", STORIES * times)
+    corpora = {name: str(tmp_path / f"{name}.txt") for name in "abc"}
+    phases = [
+        {"steps": 1, "length": 8, "mixture": {"b": 2.0, "a": 1.0}},
+        {"steps": 1, "length": 8, "mixture": ["a", "c"]},
+        {"steps": 1, "length": 8},
+    ]
+    chosen = config(tmp_path, corpora=corpora, phases=phases, smoothing=0.5)
+    batches = Batches(chosen, run_tokenizer(chosen))
+    sizes = {name: len(corpus.text) for name, corpus in batches.train.items()}
+    explicit, named, all_of_them = (batches.weights(phase) for phase in chosen.phases)
+    assert explicit == [1.0, 2.0, 0.0]
+    assert named[1] == 0 and named[0] / named[2] == pytest.approx((sizes["a"] / sizes["c"]) ** 0.5)
+    assert all_of_them == pytest.approx(list(smoothed_weights(list(sizes.values()), 0.5)))
