@@ -15,7 +15,7 @@ import torch
 
 from bertology_utils import trees
 from bertology_utils.errors import BertologyError
-from bertology_utils.scaling import Standardiser, whitening
+from bertology_utils.scaling import Standardiser
 
 Vectors = Sequence[torch.Tensor]
 
@@ -150,26 +150,25 @@ def _fit(
     batch_words: int = 300,
     learning_rate: float = 0.003,
     held_out: float = 0.1,
-    informed: bool = True,
     seed: int = 0,
 ) -> StructuralProbe:
-    """Adam with a falling rate from a closed-form start; the epoch that is best on held-out sentences is kept.
+    """Adam with a falling rate from small noise, as in the study; the epoch best on held-out sentences is kept.
 
     ``rank`` is at most the width; ``batch_words`` the padded words of a minibatch; ``held_out`` the share of
-    sentences that choose the epoch, for each layer and seed; ``informed=False`` starts as the study does, from noise.
-    Seeds differ in their starting noise and in nothing else. Raises BertologyError if vectors and trees disagree.
+    sentences that choose the epoch, for each layer and seed. Seeds differ in their starting noise and in nothing else.
+    The vectors are standardised, so the noise is a tenth of the study's: what it projects of irrelevant directions
+    has to be unlearnt. They are not whitened: with few sentences a probe of whitened vectors finds fewer trees. Raises BertologyError if vectors and trees disagree.
     """
     _check(vectors, targets)
     generator = torch.Generator().manual_seed(seed)
-    every_word = torch.cat(list(vectors), dim=1).float()
-    standardise = Standardiser.fit(every_word)
-    whiten = whitening(standardise(every_word))
+    standardise = Standardiser.fit(torch.cat(list(vectors), dim=1).float())
     order = torch.randperm(len(vectors), generator=generator).tolist()
     aside = max(1, round(held_out * len(order))) if len(order) > 1 else 0
-    train = _batches(vectors, targets, order[aside:], standardise, whiten, batch_words)
-    development = _batches(vectors, targets, order[:aside] or order, standardise, whiten, batch_words)
+    train = _batches(vectors, targets, order[aside:], standardise, batch_words)
+    development = _batches(vectors, targets, order[:aside] or order, standardise, batch_words)
     layers, _, width = vectors[0].shape
-    transform = _start(train, min(rank, width), layers, seeds, informed, generator).requires_grad_()
+    noise = (torch.rand(1, seeds, width, min(rank, width), generator=generator) - 0.5) / 100
+    transform = noise.repeat(layers, 1, 1, 1).requires_grad_()
     origin = torch.full((layers, seeds, 1, transform.shape[-1]), 0.05, requires_grad=True)
     optimiser = torch.optim.Adam([transform, origin], lr=learning_rate)
     best = _Best(transform, origin)
@@ -181,7 +180,7 @@ def _fit(
             loss(transform, origin, train[place]).mean(-1).sum().backward()
             optimiser.step()
     best.update(transform, origin, development, loss)
-    return StructuralProbe(standardise, whiten[:, None] @ best.transform, best.origin)
+    return StructuralProbe(standardise, best.transform, best.origin)
 
 
 class _Best:
@@ -224,7 +223,6 @@ def _batches(
     targets: Sequence[torch.Tensor],
     chosen: list[int],
     standardise: Standardiser,
-    whiten: torch.Tensor,
     batch_words: int,
 ) -> list[_Batch]:
     """Sentences sorted by length and cut so that a padded batch has at most ``batch_words`` words (or one sentence)."""
@@ -234,7 +232,7 @@ def _batches(
             groups[-1].append(place)
         else:
             groups.append([place])
-    ready = {place: standardise(vectors[place].float()) @ whiten for place in chosen}
+    ready = {place: standardise(vectors[place].float()) for place in chosen}
     return [_padded([ready[place] for place in group], [targets[place] for place in group]) for group in groups]
 
 
@@ -247,59 +245,6 @@ def _padded(vectors: list[torch.Tensor], targets: list[torch.Tensor]) -> _Batch:
         target[place][tuple(slice(size) for size in gold.shape)] = gold
     present = torch.arange(longest) < torch.tensor([len(gold) for gold in targets])[:, None]
     return _Batch(words, present, target)
-
-
-def _start(
-    batches: list[_Batch], rank: int, layers: int, seeds: int, informed: bool, generator: torch.Generator
-) -> torch.Tensor:
-    """Projections ``(layers, seeds, width, rank)`` to begin with: noise, around a fit where there is one."""
-    width = batches[0].words.shape[-1]
-    noise = (torch.rand(1, seeds, width, rank, generator=generator) - 0.5) / 10
-    if not informed or batches[0].target.ndim < 3:
-        return noise.repeat(layers, 1, 1, 1)
-    return _closed_form(batches, rank)[:, None] + 0.1 * noise
-
-
-def _closed_form(batches: list[_Batch], rank: int) -> torch.Tensor:
-    """A projection ``(layers, width, rank)`` from the classical scaling of the trees, without iteration.
-
-    Tree distances fix for each sentence the Gram matrix G of its centred words; wanted is B with H B Bᵀ Hᵀ near G. In
-    whitened coordinates the sum of Hᵀ G H over sentences has the right eigenvectors; one factor sets the scale.
-    """
-    spread, moment = 0.0, 0.0
-    for batch in batches:
-        share = batch.present.float()
-        mean = batch.words.sum(2, keepdim=True) / share.sum(1)[:, None, None]
-        centred = (batch.words - mean) * share[..., None]
-        gram = _masked_centred(batch.target, share)
-        spread = spread + torch.einsum("lbwd,lbwe->lde", centred, centred)
-        moment = moment + torch.einsum("lbwd,lbwe->lde", centred, gram @ centred)
-    values, vectors = torch.linalg.eigh(spread.double())
-    floor = 1e-2 * values.mean(-1, keepdim=True)
-    whiten = vectors * (values.clamp_min(0) + floor).rsqrt()[:, None]
-    strengths, directions = torch.linalg.eigh(whiten.mT @ moment.double() @ whiten)
-    best = directions[..., -rank:] * strengths[..., None, -rank:].clamp_min(0).sqrt()
-    return _scaled((whiten @ best).float(), batches)
-
-
-def _scaled(transform: torch.Tensor, batches: list[_Batch]) -> torch.Tensor:
-    """Set the length so that the sums of predicted and gold distances agree."""
-    predicted = gold = 0.0
-    for batch in batches:
-        pairs = batch.present[:, :, None] & batch.present[:, None, :]
-        distances = squared_distances(_projected(transform[:, None], batch))
-        predicted = predicted + (distances * pairs).sum((1, 2, 3, 4))
-        gold = gold + batch.target.sum()
-    return transform * (gold / predicted.clamp_min(1e-9)).sqrt()[:, None, None]
-
-
-def _masked_centred(distances: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
-    """Double centring of padded ``(sentences, words, words)`` over the words that are there."""
-    counts = share.sum(1)[:, None, None]
-    pairs = share[:, :, None] * share[:, None, :]
-    rows = distances.sum(2, keepdim=True) / counts
-    whole = distances.sum((1, 2), keepdim=True) / counts**2
-    return -0.5 * (distances - rows - rows.mT + whole) * pairs
 
 
 def _double_centred(distances: np.ndarray) -> np.ndarray:
