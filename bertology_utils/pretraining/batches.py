@@ -46,7 +46,7 @@ def _train_once(config: PretrainingConfig, path: Path) -> None:
     """Trains the tokenizer; one that was trained on other corpora or otherwise is not taken for it."""
     told = path.with_suffix(".txt")
     titles = ", ".join(sorted(source.title for source in config.corpora.values()))
-    description = f"{titles}; alphabet {config.alphabet}; smoothing {config.smoothing}; cased {config.cased}\n"
+    description = f"{titles}; alphabet {config.alphabet}; smoothing {config.smoothing}{'; cased' * config.cased}\n"
     if not path.exists():
         sources = list(config.corpora.values())
         tokenizer = train_tokenizer(sources, config.vocabulary_size, config.alphabet, config.smoothing, config.cased)
