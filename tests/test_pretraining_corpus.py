@@ -71,7 +71,7 @@ def test_lines_translations_and_labels(tmp_path):
     assert pair[0] == (["A dog. It barks.", "Un chien. Il aboie."], None)
     assert classed[1] == (["bad"], "good")
     (tmp_path / "two.tsv").write_text("a\tb\nno tab\n")
-    with pytest.raises(BertologyError, match="Line 2 .* two tab-separated columns"):
+    with pytest.raises(BertologyError, match=r"Line 2 .* two tab-separated columns"):
         list(read_documents(source(tmp_path / "two.tsv", format="parallel")))
 
 

@@ -1,4 +1,4 @@
-"""Pre-training: exact resuming, what is written and when, stacking and starting, and every way in which a run can break."""
+"""Pre-training: exact resuming, what is written and when, stacking and starting, and how a run can break."""
 
 import errno
 import json
@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from pretraining_toys import config, config_file, write_corpus
-from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, BertForPreTraining
+from pretraining_toys import STORIES, config, config_file, write_corpus
+from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, AutoTokenizer, BertForPreTraining
 
 from bertology_utils import cli
 from bertology_utils.cloze import pseudo_log_likelihood
@@ -94,12 +95,18 @@ def test_the_log_of_a_resumed_run_is_that_of_the_unbroken_one(folder):
     assert logs[0] == logs[1] and [record["step"] for record in logs[0]] == [2, 4, 6]
 
 
-def test_batches_prepared_ahead_are_the_same(folder):
-    run = Pretraining(config(folder, workers=1))
+def test_batches_prepared_ahead_are_the_same_and_sorted_by_length(folder):
+    """Sixteen inputs a batch are enough for the inputs of eight steps to be drawn together."""
+    write_corpus(folder / "toy.txt", STORIES * 8)
+    phases = [{"steps": 11, "length": 8}, {"steps": 6, "length": 16}]
+    run = Pretraining(config(folder, workers=1, batch=4, phases=phases))
     ahead = list(run.batches.from_step(4))
-    assert len(ahead) == 2
-    for step, batch in zip((4, 5), ahead, strict=True):
+    assert len(ahead) == 13
+    for step, batch in enumerate(ahead, 4):
         assert all(torch.equal(batch[key], value) for key, value in run.batches[step].items())
+    masks = [run.batches[step]["attention_mask"] for step in range(11, 17)]
+    pieces = [int(mask.sum()) for mask in masks]
+    assert max(pieces) - min(pieces) <= 32 and sum(pieces) / sum(mask.numel() for mask in masks) > 0.9
 
 
 def test_the_finished_model_is_loaded_as_a_specimen(folder):
@@ -175,7 +182,7 @@ def test_kept_models_are_written_and_differ(folder):
     kept = {path.name: AutoModelForMaskedLM.from_pretrained(path) for path in final.parent.glob("step-*")}
     assert set(kept) == {f"step-{n}" for n in (0, 1, 2, 4, 6)}
     weights = [kept[f"step-{n}"].state_dict()["bert.encoder.layer.0.output.dense.weight"] for n in (0, 1, 2, 4, 6)]
-    assert all(not torch.equal(a, b) for a, b in zip(weights, weights[1:], strict=False))
+    assert all(not torch.equal(a, b) for a, b in pairwise(weights))
 
 
 # --- going on, stacking, starting -----------------------------------------------------------------------------------
@@ -220,7 +227,7 @@ def test_another_text_is_another_configuration(folder):
     write_corpus(folder / "other.txt")
     corpora = {"toy": str(folder / "other.txt")}
     given = str(folder / "work" / "tokenizer-150.json")
-    with pytest.raises(BertologyError, match="another configuration .*corpora"):
+    with pytest.raises(BertologyError, match=r"another configuration .*corpora"):
         Pretraining(config(folder, corpora=corpora, tokenizer=given)).resume()
 
 
@@ -287,6 +294,19 @@ def test_labels_take_the_place_of_segments(folder):
         model = load(str(final)).model
         assert model.config.type_vocab_size == 3 and model.config.id2label == {0: "a", 1: "b", 2: "c"}
         assert "0 = a, 1 = b, 2 = c" in (final / "README.md").read_text()
+
+
+@pytest.mark.parametrize("cased", [True, False])
+def test_the_saved_tokenizer_cuts_as_the_one_of_the_run(folder, cased):
+    run = Pretraining(config(folder, cased=cased))
+    run.write_model(folder / "model")
+    text = "Ann Smith saw Äpfel, हिन्दी and 他 in New York."
+    assert (
+        AutoTokenizer.from_pretrained(folder / "model").tokenize(text)
+        == run.tokenizer.encode(text, add_special_tokens=False).tokens
+    )
+    assert ("A" in "".join(run.tokenizer.encode("Ann").tokens[1:-1])) == cased
+    assert (run.tokenizer.normalizer.normalize_str("हिन्दी") == "हिन्दी") == cased
 
 
 def test_the_card_tells_the_run_and_takes_scores(folder):

@@ -1,10 +1,13 @@
 """Pre-training: what is packed between [CLS] and [SEP] from every kind of corpus."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
 
 from bertology_utils.objectives import PAIR_TASKS
+from bertology_utils.pretraining.batches import equal_parts
 from bertology_utils.pretraining.corpus import Corpus
 from bertology_utils.pretraining.examples import IGNORED, Packing, Sampler, SpecialIds, collate, mask_tokens
 
@@ -93,7 +96,7 @@ def test_streams_cross_documents_with_a_separator_after_every_sentence():
         ends = np.flatnonzero(inner == SPECIAL.sep)
         assert (row.segments == 0).all() and (np.diff(ends)[:-1] == 6).all()
         found = (inner[inner >= 5] - 5).tolist()
-        assert found == sorted(found) and len(row) == 24 or found[-1] == 39
+        assert found == sorted(found) and (len(row) == 24 or found[-1] == 39)
         crossing += document(found[0]) != document(found[-1])
     assert crossing > 100
 
@@ -143,6 +146,15 @@ def test_fixed_copies_depend_on_the_seed_alone():
     assert len(first) <= 2 * 40 and first == found(1, 0)
     assert not first & found(0, 1)
     assert len(found(0, 0, copies=None)) > 1000
+
+
+def test_parts_of_a_pool_have_about_the_same_pieces():
+    lengths = sorted(np.random.default_rng(0).integers(5, 65, 256).tolist())
+    cuts = equal_parts(lengths, 8)
+    sums = [sum(lengths[a:b]) for a, b in pairwise(cuts)]
+    assert len(sums) == 8 and sum(sums) == sum(lengths) and max(sums) - min(sums) <= 2 * max(lengths)
+    assert equal_parts([1, 1, 1, 97], 4).tolist() == [0, 1, 2, 3, 4]
+    assert equal_parts([97, 1, 1, 1], 4).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_collating_pads():

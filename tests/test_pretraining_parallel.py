@@ -49,12 +49,14 @@ def test_two_processes_train_one_model(tmp_path):
         {"steps": 12, "length": 32, "objectives": {"masked-tokens": 1.0}},
         {"steps": 12, "length": 32, "objectives": {"masked-tokens": 1.0, "next-sentence": 1.0}},
     ]
-    path = config_file(tmp_path, phases=phases, learning_rate=1e-2, cooldown=0, keep_steps=[0, 8], cls_normalisation=True,
-                       batch=4)  # fmt: skip
+    changes = {"learning_rate": 1e-2, "cooldown": 0, "keep_steps": [0, 8], "cls_normalisation": True, "batch": 4}
+    path = config_file(tmp_path, phases=phases, **changes)
     (tmp_path / "script.py").write_text(SCRIPT)
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1",
-              "--mixed_precision", "no", "--dynamo_backend", "no", "--num_cpu_threads_per_process", "1",
-              "--main_process_port", "0"]  # fmt: skip
+    launch = [
+        *(sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"),
+        *("--num_machines", "1", "--num_cpu_threads_per_process", "1", "--main_process_port", "0"),
+        *("--mixed_precision", "no", "--dynamo_backend", "no"),
+    ]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(
         [*launch, str(tmp_path / "script.py"), str(path)], env=environment, capture_output=True, text=True

@@ -1,26 +1,30 @@
 """The batches of a run, each a function of seed and step alone. Depends on `corpus`, `examples` and `tasks`.
 
-So a resumed run sees what an unbroken one does, and batches can be prepared ahead by other processes.
+So a resumed run sees what an unbroken one does, and batches can be prepared ahead by other processes. The inputs of
+eight steps are drawn together and sorted by length, so that little is lost to padding.
 """
 
 import hashlib
 import os
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
 from ..errors import BertologyError
 from ..objectives import PAIR_TASKS
 from .config import Masking, Phase, PretrainingConfig
 from .corpus import Corpus, Phrases, smoothed_weights, tokenize, train_tokenizer
-from .examples import Packing, Sampler, SpecialIds, collate
+from .examples import Packing, Row, Sampler, SpecialIds, collate
 from .files import replacing
 from .tasks import Batch, MaskedTokens, Objective, Vocabulary, make_objectives
 
 EVALUATION_SEED, EVALUATION_ROWS = 12345, 32
+POOL, LEAST_ROWS = 8, 16  # steps drawn together, where a batch has inputs enough to be sorted
 
 
 def run_tokenizer(config: PretrainingConfig) -> Tokenizer:
@@ -42,10 +46,10 @@ def _train_once(config: PretrainingConfig, path: Path) -> None:
     """Trains the tokenizer; one that was trained on other corpora or otherwise is not taken for it."""
     told = path.with_suffix(".txt")
     titles = ", ".join(sorted(source.title for source in config.corpora.values()))
-    description = f"{titles}; alphabet {config.alphabet}; smoothing {config.smoothing}\n"
+    description = f"{titles}; alphabet {config.alphabet}; smoothing {config.smoothing}{'; cased' * config.cased}\n"
     if not path.exists():
         sources = list(config.corpora.values())
-        tokenizer = train_tokenizer(sources, config.vocabulary_size, config.alphabet, config.smoothing)
+        tokenizer = train_tokenizer(sources, config.vocabulary_size, config.alphabet, config.smoothing, config.cased)
         with replacing(told) as part:
             part.write_text(description, encoding="utf-8")
         with replacing(path) as part:
@@ -60,7 +64,7 @@ def tokenizer_digest(tokenizer: Tokenizer) -> str:
     return hashlib.sha256(tokenizer.to_str().encode()).hexdigest()[:8]
 
 
-class Batches(Dataset):
+class Batches:
     """Training and held-out batches. `batches[step]` is the batch of a step.
 
     Args:
@@ -79,6 +83,8 @@ class Batches(Dataset):
         self.special = self.vocabulary.special
         self.objectives = make_objectives(config.all_objectives, config.masking, self.vocabulary)
         self.samplers = [self._sampler(phase) for phase in config.phases]
+        self._pools = self._make_pools()
+        self._last: tuple[range, list[Batch]] = range(0), []
         own_symbol = Masking(symbol=config.masking.symbol)
         self.yardstick = {"masked-tokens": MaskedTokens("masked-tokens", own_symbol, self.vocabulary)}
 
@@ -136,36 +142,68 @@ class Batches(Dataset):
             )
         return Sampler(list(zip(self.train.values(), weights, strict=True)), self._packing(phase), self.special)
 
-    def __len__(self) -> int:
-        return self.config.steps
-
     def __getitem__(self, step: int) -> Batch:
-        phase = self.config.phase_at(step)
-        place = (self.config.seed, step) if self.count == 1 else (self.config.seed, step, self.rank)
-        rows = max(1, self.config.rows_of(phase) // self.count)
-        objectives = {
-            name: self.objectives[name] for name in self.objectives if name in self.config.objectives_of(phase)
-        }
-        sampler = self.samplers[self.config.phases.index(phase)]
-        return self._batch(sampler, objectives, rows, np.random.default_rng(place))
-
-    def _batch(
-        self, sampler: Sampler, objectives: Mapping[str, Objective], rows: int, rng: np.random.Generator
-    ) -> Batch:
-        drawn = []
-        for _ in range(rows):
-            row, own = sampler.draw(rng)
-            for objective in objectives.values():
-                objective.mark(row, own)
-            drawn.append(row)
-        batch = collate(drawn, self.special)
-        for objective in objectives.values():
-            batch |= objective.collate(drawn, batch["input_ids"].shape[1])
-        return batch
+        pool = self._pool_of(step)
+        if self._last[0] != pool:
+            self._last = pool, self._pool(pool)
+        return self._last[1][step - pool.start]
 
     def from_step(self, step: int) -> Iterator[Batch]:
         """The batches of `step` and all later ones, prepared ahead where the configuration has workers."""
-        return iter(DataLoader(self, batch_size=None, sampler=range(step, len(self)), num_workers=self.config.workers))
+        pools = [pool for pool in self._pools if pool.stop > step]
+        loader = DataLoader(pools, batch_size=None, num_workers=self.config.workers, collate_fn=self._pool)
+        for pool, batches in zip(pools, loader, strict=True):
+            yield from batches[max(0, step - pool.start) :]
+
+    def _pool_of(self, step: int) -> range:
+        return self._pools[bisect_right(self._pools, step, key=lambda pool: pool.start) - 1]
+
+    def _make_pools(self) -> list[range]:
+        """The steps whose inputs are drawn together."""
+        pools, start = [], 0
+        for phase in self.config.phases:
+            size = POOL if self._rows(phase) >= LEAST_ROWS else 1
+            stop = start + phase.steps
+            pools += [range(first, min(first + size, stop)) for first in range(start, stop, size)]
+            start = stop
+        return pools
+
+    def _rows(self, phase: Phase) -> int:
+        """Inputs that this process has in a batch."""
+        return max(1, self.config.rows_of(phase) // self.count)
+
+    def _pool(self, steps: range) -> list[Batch]:
+        """The batches of a pool of steps: their inputs by length, cut where each batch has its share of the pieces."""
+        phase = self.config.phase_at(steps.start)
+        rng = np.random.default_rng((self.config.seed, steps.start, *([self.rank] if self.count > 1 else [])))
+        sampler, objectives = self.samplers[self.config.phases.index(phase)], self._objectives_of(phase)
+        rows = self._draw(sampler, objectives, self._rows(phase) * len(steps), rng)
+        if len(steps) == 1:
+            return [self._collate(rows, objectives)]
+        rows.sort(key=len)
+        parts = [rows[first:stop] for first, stop in pairwise(equal_parts([len(row) for row in rows], len(steps)))]
+        return [self._collate(parts[i], objectives) for i in rng.permutation(len(parts))]
+
+    def _objectives_of(self, phase: Phase) -> dict[str, Objective]:
+        chosen = self.config.objectives_of(phase)
+        return {name: objective for name, objective in self.objectives.items() if name in chosen}
+
+    def _draw(
+        self, sampler: Sampler, objectives: Mapping[str, Objective], number: int, rng: np.random.Generator
+    ) -> list[Row]:
+        rows = []
+        for _ in range(number):
+            row, own = sampler.draw(rng)
+            for objective in objectives.values():
+                objective.mark(row, own)
+            rows.append(row)
+        return rows
+
+    def _collate(self, rows: Sequence[Row], objectives: Mapping[str, Objective]) -> Batch:
+        batch = collate(rows, self.special)
+        for objective in objectives.values():
+            batch |= objective.collate(rows, batch["input_ids"].shape[1])
+        return batch
 
     def held_out_batches(self, number: int, corpus: str | None = None) -> Iterator[Batch]:
         """Fixed held-out batches that measure every run alike: single segments, single pieces masked.
@@ -179,11 +217,8 @@ class Batches(Dataset):
     def own_batches(self, number: int) -> Iterator[Batch]:
         """Fixed held-out batches of the objectives of the last phase, packed and masked as in training."""
         phase = self.config.phases[-1]
-        objectives = {
-            name: self.objectives[name] for name in self.objectives if name in self.config.objectives_of(phase)
-        }
         packing = self._packing(phase)._replace(copies=None)
-        yield from self._held_out(number, self.weights(phase), packing, objectives)
+        yield from self._held_out(number, self.weights(phase), packing, self._objectives_of(phase))
 
     def _held_out(
         self, number: int, weights: Sequence[float], packing: Packing, objectives: Mapping[str, Objective]
@@ -191,4 +226,13 @@ class Batches(Dataset):
         rng = np.random.default_rng(EVALUATION_SEED)
         sampler = Sampler(list(zip(self.held_out.values(), weights, strict=True)), packing, self.special)
         for _ in range(number):
-            yield self._batch(sampler, objectives, EVALUATION_ROWS, rng)
+            yield self._collate(self._draw(sampler, objectives, EVALUATION_ROWS, rng), objectives)
+
+
+def equal_parts(lengths: Sequence[int], parts: int) -> np.ndarray:
+    """Where to cut a sequence so that its parts have about the same sum, and at least one element: `(parts + 1,)`."""
+    ends = np.cumsum(lengths)
+    cuts = np.searchsorted(ends, ends[-1] * np.arange(1, parts) / parts)
+    steps = np.arange(parts - 1)
+    cuts = np.maximum.accumulate(np.maximum(cuts, 1) - steps) + steps
+    return np.array([0, *np.minimum(cuts, len(lengths) - parts + 1 + steps), len(lengths)])

@@ -77,7 +77,7 @@ def write_card(folder: Path, facts: Mapping[str, Any], rows: Mapping[str, str] |
 
 
 def add_scores(folder: Path, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Adds a table of scores to the card in `folder` as the section `title`, or puts it in the place of that section."""
+    """Adds a table of scores to the card in `folder` as the section `title`, or replaces that section."""
     path = folder / "README.md"
     lines = [f"| {' | '.join(map(str, row))} |" for row in (columns, ["---"] * len(columns), *rows)]
     section = f"## {title}\n\n" + "\n".join(lines) + "\n\n"
@@ -125,8 +125,8 @@ def _vocabulary(facts: Mapping[str, Any]) -> str:
     origin = (
         "of the model it started from" if facts["start"] else "given" if facts["tokenizer"] else "trained on this text"
     )
-    worst = max(facts["unknown_shares"].values())
-    return f"{facts['vocabulary']:,} WordPieces, uncased, {origin}; at most {worst:.3%} [UNK] in held-out text"
+    worst, case = max(facts["unknown_shares"].values()), "cased" if facts["cased"] else "uncased"
+    return f"{facts['vocabulary']:,} WordPieces, {case}, {origin}; at most {worst:.3%} [UNK] in held-out text"
 
 
 def _objectives(facts: Mapping[str, Any]) -> str:

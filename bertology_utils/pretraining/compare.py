@@ -95,7 +95,9 @@ def _provenance(run: Pretraining) -> dict[str, Any]:
     cuda = run.device.type == "cuda"
     return {
         "corpora": " + ".join(source.title for source in run.config.corpora.values()),
-        "hardware": torch.cuda.get_device_name() if cuda else f"{platform.machine()} CPU, {torch.get_num_threads()} threads",
+        "hardware": torch.cuda.get_device_name()
+        if cuda
+        else f"{platform.machine()} CPU, {torch.get_num_threads()} threads",
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
         "commit": commit.stdout.strip() or "unknown",
         "date": datetime.now(UTC).date().isoformat(),

@@ -104,6 +104,7 @@ class PretrainingConfig(_Settings):
     work: str
     vocabulary_size: int = Field(12_000, gt=len(SPECIAL_TOKENS), le=MOST_PIECES)
     alphabet: int = Field(400, gt=0)  # characters that the tokenizer may know; Chinese needs thousands
+    cased: bool = False  # keep capitals and accents, without which Hindi loses its vowel signs
     tokenizer: str | None = None  # a tokenizer.json to use instead of one trained on the corpora
     layers: int = Field(8, gt=0)
     width: int = Field(256, gt=0)
@@ -202,6 +203,8 @@ def _check_data(config: PretrainingConfig) -> None:
         raise ValueError("two corpora share a file name, by which their tokens are stored")
     if config.smoothing is not None and all(isinstance(phase.mixture, dict) for phase in config.phases):
         raise ValueError("'smoothing' changes nothing where every phase gives its own weights")
+    if config.start and {"cased", "alphabet"} & config.model_fields_set:
+        raise ValueError("a run that starts from a model has that model's vocabulary: leave those keys out")
     if config.tokenizer and config.start:
         raise ValueError("a run that starts from a model has that model's tokenizer: leave 'tokenizer' out")
 

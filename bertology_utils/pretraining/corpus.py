@@ -24,16 +24,21 @@ BEGINS_PHRASE, IN_CAPITALS = 1, 2  # flags of a piece
 
 
 def train_tokenizer(
-    sources: Sequence[CorpusSource], vocabulary_size: int, alphabet: int = 400, smoothing: float | None = None
+    sources: Sequence[CorpusSource],
+    vocabulary_size: int,
+    alphabet: int = 400,
+    smoothing: float | None = None,
+    cased: bool = False,
 ) -> Tokenizer:
-    """Trains an uncased WordPiece tokenizer (devlin2019bert); Chinese characters are words by themselves.
+    """Trains a WordPiece tokenizer (devlin2019bert); Chinese characters are words by themselves.
 
+    cased: keeps capitals and accents; without it BERT's normaliser takes the vowel signs of Hindi for accents too.
     alphabet: how many characters it may know, the most frequent ones.
     smoothing: None reads all text; else documents are sampled so that every corpus has characters in proportion to its
         size to this power, and the rarest one is read whole (the sampling of multilingual BERT).
     """
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, handle_chinese_chars=True)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=not cased, handle_chinese_chars=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary_size, special_tokens=SPECIAL_TOKENS, limit_alphabet=alphabet, show_progress=False

@@ -64,6 +64,11 @@ class Pretraining:
         return self.network.model
 
     @property
+    def cased(self) -> bool:
+        """Does the tokenizer keep capitals?"""
+        return not getattr(self.tokenizer.normalizer, "lowercase", True)
+
+    @property
     def checkpoint(self) -> Path:
         return self.folder / "checkpoint.pt"
 
@@ -223,7 +228,7 @@ class Pretraining:
             (folder / place / "tokenizer.json").write_text(self.tokenizer.to_str(), encoding="utf-8")
             settings = {
                 "tokenizer_class": "BertTokenizer",
-                "do_lower_case": True,
+                "do_lower_case": not self.cased,
                 "model_max_length": model.config.max_position_embeddings,
             } | {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
             (folder / place / "tokenizer_config.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
@@ -235,6 +240,7 @@ class Pretraining:
             "model": self.model,
             "vocabulary": self.batches.special.vocabulary_size,
             "labels": self.batches.label_names,
+            "cased": self.cased,
             "tokens": self.tokens,
             "seconds": self.seconds,
         }
