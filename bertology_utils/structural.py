@@ -157,7 +157,8 @@ def _fit(
     ``rank`` is at most the width; ``batch_words`` the padded words of a minibatch; ``held_out`` the share of
     sentences that choose the epoch, for each layer and seed. Seeds differ in their starting noise and in nothing else.
     The vectors are standardised, so the noise is a tenth of the study's: what it projects of irrelevant directions
-    has to be unlearnt. They are not whitened: with few sentences a probe of whitened vectors finds fewer trees. Raises BertologyError if vectors and trees disagree.
+    has to be unlearnt. They are not whitened: with few sentences a probe of whitened vectors finds fewer trees.
+    Raises BertologyError if vectors and trees disagree.
     """
     _check(vectors, targets)
     generator = torch.Generator().manual_seed(seed)

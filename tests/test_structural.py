@@ -7,7 +7,6 @@ import torch
 from bertology_utils import structural, trees
 from bertology_utils.errors import BertologyError
 
-
 PATIENT = {"epochs": 60, "learning_rate": 0.03}  # a toy has few batches an epoch
 
 
