@@ -95,8 +95,9 @@ def _cell(row: dict[str, str], name: str) -> str:
 
 
 def _title(paradigm: str) -> str:
-    """`agreement_subject_verb-in_simple_question` reads "agreement subject verb: in simple question"."""
-    return paradigm.replace("-", ": ", 1).replace("_", " ").replace("-", " ")
+    """`filler-gap-wh_question_object` reads "filler gap: wh question object"."""
+    phenomenon, _, case = paradigm.replace("_", " ").rpartition("-")
+    return ": ".join(filter(None, [phenomenon.replace("-", " "), case]))
 
 
 def _x(share: float) -> float:
