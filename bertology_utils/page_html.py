@@ -32,7 +32,7 @@ CHAPTERS = {
 }
 _COLUMNS = ("Claim", "Published", "Recorded", "Here (live)", "Control", "Verdict")
 _SHARES = (data.SPECIFIC, "inconclusive", "contradicts")
-_SAMPLE = (("n", "items"), ("seeds", "seeds"))
+_SAMPLE = (("n", "item"), ("seeds", "seed"))
 _OUTCOME = {
     "both": "Both sides hold up in this run.",
     "first": "This run supports the first side only.",
@@ -78,9 +78,13 @@ def _measure(result: dict[str, Any] | None) -> str:
     if result.get("ci_low") is not None:
         interval = f"[{number(result['ci_low'])}, {number(result['ci_high'])}]"
         lines.append(f"difference {number(result.get('difference'))} {interval}")
-    lines.append(", ".join(f"{number(result[key])} {name}" for key, name in _SAMPLE if result.get(key)))
+    lines.append(", ".join(_counted(result[key], name) for key, name in _SAMPLE if result.get(key)))
     notes = "".join(f'<span class="interval">{line}</span>' for line in lines if line)
     return f"<strong>{number(result['measured'])}</strong>{notes}"
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{number(count)} {name}{'s' * (count != 1)}"
 
 
 def _recorded(results: Sequence[dict[str, Any]]) -> str:

@@ -16,7 +16,7 @@ from bertology_utils.page_html import simple_table
 
 SCORES = Path("results") / "zorro.csv"
 AVERAGE = "average"
-_LEFT, _WIDTH, _ROW = 330, 290, 26  # of the dot plot, in its own units
+_LEFT, _WIDTH, _ROW = 360, 265, 26  # of the dot plot, in its own units
 _MARKS = ("circle", "square", "diamond")
 
 
@@ -62,14 +62,15 @@ def paradigm_plot(scores: Sequence[dict[str, str]], models: Sequence[str]) -> st
     ticks = "".join(_tick(share, height) for share in (0, 25, 50, 75, 100))
     said = "; ".join(f"{model} {_percent(table[model, AVERAGE], 'accuracy')} on average" for model in models)
     said += f"; untrained twin of {first} {_percent(table[first, AVERAGE], 'twin')}"
-    key = "".join(f'<span class="mark mark-{i}">{escape(model)}</span> ' for i, model in enumerate(models))
+    key = "".join(f'<span class="sign sign-{i}">{escape(model)}</span> ' for i, model in enumerate(models))
     caption = (
         "Share of minimal pairs in which the grammatical sentence scores higher, by paradigm of Zorro, with 95 % "
         "intervals; sorted by the first model. The dashed line is chance."
     )
     label = escape(f"Dot plot of 23 paradigms of grammar. {said}.", quote=True)
-    key += '<span class="mark mark-twin">untrained twin</span>'
+    key += '<span class="sign sign-twin">untrained twin</span>'
     svg = f'<svg viewBox="0 0 640 {height}" role="img" aria-label="{label}">{ticks}{lines}</svg>'
+    svg = f'<div class="scroll" tabindex="0" role="region" aria-label="Grammar by paradigm">{svg}</div>'
     return f'<figure class="paradigms">{svg}<figcaption><p>{key}</p><p>{caption}</p></figcaption></figure>'
 
 

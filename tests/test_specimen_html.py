@@ -32,7 +32,7 @@ def test_a_mark_stands_where_its_score_says(scores):
 
 def test_the_plot_says_in_words_what_it_shows(scores):
     plot = specimen_html.paradigm_plot(scores, ["small", "large"])
-    label = re.search(r'aria-label="([^"]+)"', plot)[1]
+    label = re.search(r'role="img" aria-label="([^"]+)"', plot)[1]
     assert "small 70.0 % on average" in label and "large 90.0 %" in label and "twin of small 50.0 %" in label
     assert "agreement subject verb: in simple question" in plot
 
