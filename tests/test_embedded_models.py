@@ -1,0 +1,41 @@
+"""The models in the repository: whole, told by a card, small enough, and scored as the table of scores says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bertology_utils.models import embedded_models, load
+from bertology_utils.specimen_html import SCORES, read_scores
+
+ROOT = Path(__file__).parents[1]
+MODELS = ROOT / "models"
+MOST_BYTES = 160e6
+
+
+@pytest.mark.parametrize("name", embedded_models())
+def test_a_model_is_whole_and_its_card_tells_what_a_user_must_know(name):
+    specimen = load(name)  # verifies the checksum
+    card = (MODELS / name / "README.md").read_text(encoding="utf-8")
+    for told in ("license: ", "## Data", "Held-out loss", "million pieces", "## Licence", "## Grammar"):
+        assert told in card
+    assert specimen.sha256 == json.loads((MODELS / name / "checksums.json").read_text())["model.safetensors"]
+    assert specimen.has_mlm_head
+
+
+def test_all_models_together_fit_the_repository():
+    assert sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file()) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("name", embedded_models())
+def test_the_recorded_scores_are_those_of_these_weights(name):
+    rows = [row for row in read_scores(ROOT / SCORES) if row["model"] == name]
+    assert len(rows) == 24 and {row["model_sha256"] for row in rows} == {load(name).sha256}
+
+
+def test_recorded_runs_are_those_of_these_weights():
+    for path in sorted(ROOT.glob("results/runs/*/*/*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        name = record["run"]["model"]
+        if name in embedded_models():
+            assert {result["model_sha256"] for result in record["results"]} == {load(name).sha256}
