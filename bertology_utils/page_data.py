@@ -146,6 +146,14 @@ def verdict_counts(rows: Iterable[Row]) -> Counter[str]:
     return Counter(row.verdict for row in rows)
 
 
+def recorded_counts(rows: Iterable[Row]) -> dict[tuple[str, str], Counter[str]]:
+    """Verdicts of the recorded runs, by model and profile."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for result in (result for row in rows for result in row.recorded):
+        counts.setdefault((result["model"], result["profile"]), Counter())[verdict_of(result)] += 1
+    return counts
+
+
 def model_and_control(rows: Iterable[Row]) -> tuple[Counter[str], Counter[str]]:
     """Verdicts of the model and of its control on the same predictions: the claims about what training teaches.
 

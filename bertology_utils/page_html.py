@@ -341,7 +341,17 @@ def headline(rows: Sequence[data.Row], link: Link) -> str:
     )
     tiles = "".join(f'<div class="tile"><span class="big">{value}</span> {text}</div>' for value, text in numbers)
     more = f'<p><a href="{link("book/ledger")}">See all {len(rows)} claims</a></p>'
-    return f'<div class="tiles">{tiles}</div>{twin_figure(rows)}{more}'
+    return f'<div class="tiles">{tiles}</div>{twin_figure(rows)}{recorded_summary(rows)}{more}'
+
+
+def recorded_summary(rows: Sequence[data.Row]) -> str:
+    """One sentence a recorded run: how its verdicts are spread."""
+    return "".join(
+        f"<p>Recorded beside it, <code>{escape(model)}</code> ({profile}): {counts[data.SPECIFIC]} of "
+        f"{sum(counts.values()) - counts['not testable here']} tested claims replicate, "
+        f"{counts['contradicts']} contradict.</p>"
+        for (model, profile), counts in sorted(data.recorded_counts(rows).items())
+    )
 
 
 def twin_figure(rows: Sequence[data.Row]) -> str:

@@ -97,3 +97,10 @@ def test_the_card_of_a_claim_tells_its_recorded_results():
     text = notebook["cells"][0]["outputs"][0]["data"]["text/html"]
     assert page_html.recorded_line([kept]) in text
     assert "pocket-minilm" in text and "contradicts" in text and "0.25" in text
+
+
+def test_the_index_tells_how_the_recorded_verdicts_are_spread():
+    kept = {"model": "pocket-minilm", "profile": "live", "recorded": True}
+    rows = [row(kept | {"verdict": verdict}) for verdict in ("replicates", "contradicts", "not testable here")]
+    text = page_html.recorded_summary(rows)
+    assert "pocket-minilm" in text and "1 of 2 tested claims replicate, 1 contradict" in text
