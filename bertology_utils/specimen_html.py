@@ -16,6 +16,7 @@ from bertology_utils.page_html import simple_table
 
 SCORES = Path("results") / "zorro.csv"
 AVERAGE = "average"
+Table = dict[tuple[str, str], dict[str, str]]
 _LEFT, _WIDTH, _ROW = 360, 265, 26  # of the dot plot, in its own units
 _MARKS = ("circle", "square", "diamond")
 
@@ -44,14 +45,19 @@ def model_table(folder: Path, scores: Sequence[dict[str, str]]) -> str:
     return simple_table("Embedded models", heads, lines)
 
 
+def _scored(scores: Sequence[dict[str, str]], models: Sequence[str]) -> tuple[Table, list[str]]:
+    """The rows by model and paradigm, and those models that have any."""
+    table = {(row["model"], row["paradigm"]): row for row in scores}
+    return table, [model for model in models if (model, AVERAGE) in table]
+
+
 def _percent(row: dict[str, str], name: str) -> str:
     return f"{float(row[name]):.1f} %"
 
 
 def paradigm_plot(scores: Sequence[dict[str, str]], models: Sequence[str]) -> str:
     """Inline SVG: one line a paradigm, one filled mark a model, a hollow ring for the untrained twin of the first."""
-    table = {(row["model"], row["paradigm"]): row for row in scores}
-    models = [model for model in models if (model, AVERAGE) in table]
+    table, models = _scored(scores, models)
     if not models:
         return '<p class="empty">No scores are recorded yet: <code>bertology score</code> writes them.</p>'
     first = models[0]
@@ -76,8 +82,7 @@ def paradigm_plot(scores: Sequence[dict[str, str]], models: Sequence[str]) -> st
 
 def paradigm_table(scores: Sequence[dict[str, str]], models: Sequence[str]) -> str:
     """The numbers behind the plot, folded away."""
-    table = {(row["model"], row["paradigm"]): row for row in scores}
-    models = [model for model in models if (model, AVERAGE) in table]
+    table, models = _scored(scores, models)
     if not models:
         return ""
     names = [row["paradigm"] for row in scores if row["model"] == models[0]]
@@ -111,7 +116,7 @@ def _tick(share: int, height: int) -> str:
     return line + f'<text class="tick" text-anchor="middle" x="{_x(share):.0f}" y="15">{share} %</text>'
 
 
-def _line(place: int, name: str, table: dict[tuple[str, str], dict[str, str]], models: Sequence[str]) -> str:
+def _line(place: int, name: str, table: Table, models: Sequence[str]) -> str:
     y = 22 + _ROW * (place + 0.6)
     weight = ' class="average"' if name == AVERAGE else ""
     text = f'<text{weight} text-anchor="end" x="{_LEFT - 14}" y="{y + 4:.0f}">{escape(_title(name))}</text>'

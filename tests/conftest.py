@@ -54,6 +54,27 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="session")
+def hub_folder(tmp_path_factory: pytest.TempPathFactory):
+    """A hub cache with a small random model of every kind."""
+    from hub_cache import KINDS, add_to_cache
+
+    folder = tmp_path_factory.mktemp("hub")
+    for name in KINDS:
+        add_to_cache(folder, name)
+    return folder
+
+
+@pytest.fixture
+def only_this_cache(hub_folder, monkeypatch):
+    """No network, and no other cache than `hub_folder`."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(hub_folder))
+    monkeypatch.setenv("HF_HUB_CACHE", str(hub_folder))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="session")
 def tiny(tiny_folder):
     from bertology_utils.models import load
 

@@ -25,6 +25,7 @@ from bertology_utils.subnetworks import importance
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.training import Examples, finetune
 
+pytestmark = pytest.mark.usefixtures("only_this_cache")
 SENTENCES = [
     ["The", "dogs", "run", "in", "the", "garden", "."],
     ["Nobody", "listens", "."],
@@ -33,21 +34,6 @@ SENTENCES = [
 ]
 TREES = [(1, 2, -1, 5, 5, 2, 2), (1, -1, 1), (1, -1, 3, 1, 1), (1, 2, -1, 5, 5, 2, 2)]
 LABELS = [0, 1, 1, 0]
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hub")
-    for name in KINDS:
-        add_to_cache(folder, name)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def only_this_cache(cache, monkeypatch):
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
-    monkeypatch.setenv("HF_HUB_CACHE", str(cache))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
 @pytest.fixture(params=KINDS)

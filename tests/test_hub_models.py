@@ -6,8 +6,7 @@ The models are small and random; the cache has the hub's own layout (blobs apart
 import numpy as np
 import pytest
 import torch
-from hub_cache import COMMIT, KINDS, add_to_cache
-from huggingface_hub import constants
+from hub_cache import COMMIT, KINDS
 
 from bertology_utils.activations import sentence_vectors, word_vectors
 from bertology_utils.cloze import fill_in, pseudo_log_likelihood
@@ -15,22 +14,8 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.models import load, twin, with_attention
 from bertology_utils.text import encode_words
 
+pytestmark = pytest.mark.usefixtures("only_this_cache")
 SENTENCES = [["The", "dogs", "sing", "unbelievably", "."], ["Nobody", "listens", "."]]
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hub")
-    for name in KINDS:
-        add_to_cache(folder, name)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def only_this_cache(cache, monkeypatch):
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
-    monkeypatch.setenv("HF_HUB_CACHE", str(cache))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
 @pytest.fixture(params=KINDS, scope="module")
