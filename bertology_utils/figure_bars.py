@@ -6,7 +6,7 @@ Depends on figure_style and figure_html; `figures` re-exports `bars` and `pairs`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,8 @@ from matplotlib.axes import Axes
 
 from bertology_utils.figure_html import INK, Figure
 from bertology_utils.figure_style import CONTROL, PALETTE, as_point, is_control, legend_below, new_axes
+
+HATCHES = ("////", "....", "\\\\\\\\", "xxxx")
 
 
 def bars(
@@ -27,6 +29,8 @@ def bars(
 ) -> Figure:
     """Horizontal bars with intervals; controls hatched grey, published numbers open diamonds.
 
+    In groups each control has a hatching of its own.
+
     values: name -> number, samples (items,) or measurement; or group -> {name -> the same} for grouped bars.
     """
     grouped = all(isinstance(value, Mapping) for value in values.values())
@@ -36,6 +40,7 @@ def bars(
         else [("", name, as_point(value)) for name, value in values.items()]
     )
     names = list(dict.fromkeys(name for _, name, _ in flat))
+    hatches = dict(zip((name for name in names if is_control(name, controls)), cycle(HATCHES), strict=False))
     drawing, axes = new_axes(ylabel, "", size=(6.6, 0.9 + 0.3 * len(flat) + (0.25 * len(values) if grouped else 0)))
     positions = _bar_positions([group for group, _, _ in flat])
     for place, (_, name, (value, low, high)) in zip(positions, flat, strict=True):
@@ -47,7 +52,7 @@ def bars(
             height=0.8,
             color="none" if control else colour,
             edgecolor=colour,
-            hatch="////" if control else None,
+            hatch=hatches.get(name) if grouped else HATCHES[0] if control else None,
             label=name,
         )
         if high > low:

@@ -128,3 +128,10 @@ def test_wrong_shapes_are_refused():
 def test_caption_is_escaped():
     assert "<figcaption>Layers &amp; all</figcaption>" in KINDS["layer_lines"]()._repr_html_()
     assert isinstance(KINDS["bars"](), Figure)
+
+
+def test_two_controls_of_a_group_are_told_apart_without_colour():
+    scores = {"model": 0.9, "twin": 0.5, "majority": 0.4}
+    figure = figures.bars({"first": scores, "second": scores}, controls=["twin", "majority"])
+    hatches = [patch.get_hatch() for patch in figure.figure.axes[0].patches]
+    assert hatches[0] is None and hatches[1] != hatches[2] and hatches[:3] == hatches[3:6]
