@@ -26,20 +26,15 @@ from torch import Tensor
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.twins import shift_word
 
 if TYPE_CHECKING:
     from bertology_utils.models import Specimen
 
-SHIFT = 200_000  # the offset of k2020crosslingual: far from every script in use
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 # ---------------------------------------------------------------- the twin language
-
-
-def shift_word(word: str, offset: int = SHIFT) -> str:
-    """The word in letters of another alphabet: chr(ord(c) + offset), "Fake-English" of k2020crosslingual."""
-    return "".join(chr(ord(letter) + offset) for letter in word)
 
 
 @dataclass(frozen=True)

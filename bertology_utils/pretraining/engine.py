@@ -50,6 +50,8 @@ class Pretraining:
         model = build_model(config, self.batches.special.vocabulary_size, self.batches.segments)
         if model.config.vocab_size < self.batches.special.vocabulary_size:
             raise BertologyError("The tokenizer of the model to start from has more pieces than the model.")
+        if self.device.type == "cpu":  # its fused attention is slow to differentiate: half of the time of a short batch
+            model.set_attn_implementation("eager")
         self.network = Network(model, self.batches.objectives, config.cls_normalisation).to(self.device)
         if config.stack is not None:
             self._stack_from(self.folder.parent / config.stack / "checkpoint.pt")

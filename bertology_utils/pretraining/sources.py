@@ -6,14 +6,16 @@
 import gzip
 import lzma
 import re
+import unicodedata
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..errors import BertologyError
+from ..twins import shift_word
 
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 # After a closing quotation mark; after a full stop unless a small letter follows; after the marks of scripts without
@@ -21,6 +23,7 @@ OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 SENTENCE_END = re.compile(
     r"(?<=[.!?؟][\"'’”»)])\s+|(?<=[.!?؟])\s+(?![a-zß-öø-ÿа-яё])|(?<=[。！？।])(?![”’」』）])\s*|(?<=[。！？][”’」』）])\s*"
 )
+WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 
 
 class Hub(BaseModel):
@@ -38,12 +41,15 @@ class CorpusSource(BaseModel):
 
     format: `documents` (a blank line divides them), `lines` (every line is one), `parallel` (two translations a line,
     a tab between them) or `labelled` (label, tab, text).
+    twin: read it as its twin in another alphabet, "Fake-English" (wang2019crosslingual): all words of it, save this share
+    of the word types, which both languages have.
     """
 
     model_config = ConfigDict(extra="forbid")
     path: str | None = None
     hub: Hub | None = None
     format: Literal["documents", "lines", "parallel", "labelled"] = "documents"
+    twin: float | None = Field(None, ge=0, le=1)
 
     @model_validator(mode="after")
     def _one_place(self) -> "CorpusSource":
@@ -63,7 +69,8 @@ class CorpusSource(BaseModel):
         hub = self.hub
         parts = (hub.name.strip("/").replace("/", "-"), hub.config, hub.split, hub.column) if hub else (self.file.name,)
         name = "-".join(part for part in parts if part)
-        return name if self.format == "documents" else f"{name}.{self.format}"
+        kind = "" if self.format == "documents" else f".{self.format}"
+        return name + kind + ("" if self.twin is None else f".twin-{self.twin:g}")
 
     def __str__(self) -> str:
         return str(self.file or f"data set {self.hub.name}")
@@ -81,12 +88,31 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in SENTENCE_END.split(text.strip()) if sentence]
 
 
+def twin_sentence(sentence: str, overlap: float) -> str:
+    """The sentence with its words and marks in letters of another alphabet, `overlap` of the word types left alone.
+
+    Which types stay is decided by their checksum, so that every text agrees on them. Capitals and accents are dropped,
+    as BERT's uncased vocabulary does.
+    """
+    plain = "".join(c for c in unicodedata.normalize("NFD", sentence.lower()) if unicodedata.category(c) != "Mn")
+    words = WORD_OR_MARK.findall(plain)
+    return " ".join(word if zlib.crc32(word.encode()) < overlap * 2**32 else shift_word(word) for word in words)
+
+
 def read_documents(source: CorpusSource) -> Iterator[Document]:
     """Yields the documents of a corpus.
 
     Raises:
         BertologyError: no such file or data set, no UTF-8 text, or a line without its columns.
     """
+    for document in _read(source):
+        if source.twin is None:
+            yield document
+        else:
+            yield document._replace(sentences=[twin_sentence(s, source.twin) for s in document.sentences])
+
+
+def _read(source: CorpusSource) -> Iterator[Document]:
     if source.hub is not None:
         for text in _rows(source.hub):
             lines = text.splitlines()
