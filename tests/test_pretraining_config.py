@@ -8,7 +8,7 @@ from pretraining_toys import config, config_file, write_corpus
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
-from bertology_utils.pretraining.config import learning_rate_factor, read_config
+from bertology_utils.pretraining.config import Masking, learning_rate_factor, read_config
 
 FOLDER = Path(__file__).parents[1] / "configs" / "pretraining"
 LM = {"masked-tokens": 1.0}
@@ -87,6 +87,9 @@ def test_a_configuration_extends_another(tmp_path):
     (tmp_path / "wider.yaml").write_text("extends: wide.yaml\nwidth: 64\n")
     chosen = read_config(tmp_path / "wider.yaml")
     assert (chosen.name, chosen.width, chosen.layers) == ("wide", 64, 1)
+    (tmp_path / "masks.yaml").write_text("extends: wide.yaml\nmasking: {share: 0.3}\n")
+    (tmp_path / "words.yaml").write_text("extends: masks.yaml\nmasking: {unit: word}\n")
+    assert read_config(tmp_path / "words.yaml").masking == Masking(unit="word", share=0.3)
     (tmp_path / "ring.yaml").write_text("extends: ring.yaml\n")
     with pytest.raises(BertologyError, match="extends itself"):
         read_config(tmp_path / "ring.yaml")

@@ -23,7 +23,8 @@ from bertology_utils.pretraining.corpus import (
     train_tokenizer,
     unknown_share,
 )
-from bertology_utils.pretraining.sources import CorpusSource, Hub, read_documents, sentences
+from bertology_utils.pretraining.sources import CorpusSource, Hub, read_documents, sentences, twin_sentence
+from bertology_utils.twins import shift_word
 
 
 @pytest.fixture
@@ -73,6 +74,24 @@ def test_lines_translations_and_labels(tmp_path):
     (tmp_path / "two.tsv").write_text("a\tb\nno tab\n")
     with pytest.raises(BertologyError, match=r"Line 2 .* two tab-separated columns"):
         list(read_documents(source(tmp_path / "two.tsv", format="parallel")))
+
+
+def test_a_twin_is_the_same_text_in_other_letters(tmp_path):
+    assert twin_sentence("Café, no!", 0.0).split() == [shift_word(word) for word in ("cafe", ",", "no", "!")]
+    assert twin_sentence("Café, no!", 1.0) == "cafe , no !"
+    words = [f"word{i}" for i in range(2000)]
+    kept = twin_sentence(" ".join(words), 0.4).split()
+    assert all(twin in (word, shift_word(word)) for word, twin in zip(words, kept, strict=True))
+    assert sum(word == twin for word, twin in zip(words, kept, strict=True)) / 2000 == pytest.approx(0.4, abs=0.04)
+    assert twin_sentence(words[7], 0.4) == kept[7]  # every text agrees on the words that stay
+
+
+def test_twins_are_read_and_stored_beside_their_originals(folder):
+    corpora = {"english": {"path": str(folder / "toy.txt")}, "twin": {"path": str(folder / "toy.txt"), "twin": 0.0}}
+    made = config(folder, corpora=corpora, phases=[{"steps": 6, "length": 32}])
+    batches = Batches(made, run_tokenizer(made))
+    english, twin = (set(batches.train[name].tokens.tolist()) for name in corpora)
+    assert english and twin and not english & twin
 
 
 def test_a_data_set_is_read_from_parquet_and_from_disk(tmp_path):

@@ -150,7 +150,7 @@ def test_a_permutation_sees_the_past_of_its_order_only():
     rows = [marked("permutation", row(range(10, 22)), 1), marked("permutation", row(range(10, 16)), 2)]
     task = make_objectives(["permutation"], Masking(), VOCABULARY)["permutation"]
     batch = task.collate(rows, 14)
-    sees, n = batch["order_sees"][0, 0].numpy(), len(rows[0])
+    sees, n = batch["order_bias"][0, 0].numpy() == 0, len(rows[0])
     order = rows[0].noted["permutation"]
     context, predicted = order[:-2], order[-2:]
     before = ob.permutation_attention(order)
@@ -162,7 +162,8 @@ def test_a_permutation_sees_the_past_of_its_order_only():
     assert batch["order_ids"][0, n:].tolist() == [SPECIAL.mask] * 2
     assert batch["order_positions"][0, n:].tolist() == predicted.tolist()
     assert batch["order_labels"][:2].tolist() == rows[0].original[predicted].tolist()
-    assert batch["order_sees"].any(-1).all() and not batch["order_sees"][1, 0, :9, 9:].any()
+    seen = batch["order_bias"] == 0
+    assert seen.any(-1).all() and not seen[1, 0, :9, 9:].any()
 
 
 # --- in the network -------------------------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ def test_a_query_is_predicted_without_its_own_piece(folder):
 
     def scores(of: Row) -> torch.Tensor:
         batch = objective.collate([of], len(of))
-        inputs = {"input_ids": "order_ids", "position_ids": "order_positions", "attention_mask": "order_sees"}
+        inputs = {"input_ids": "order_ids", "position_ids": "order_positions", "attention_mask": "order_bias"}
         states = network.model.bert(**{key: batch[name] for key, name in inputs.items()}).last_hidden_state
         return states[0, len(of) :]
 

@@ -1,7 +1,7 @@
 """What decides a pre-training run: one YAML file, checked before anything is read or trained. Depends on pydantic.
 
-A file may extend another one (`extends: nano.yaml`): its keys replace those of the other, so that a variant shows what
-it changes and nothing else.
+A file may extend another one (`extends: nano.yaml`): its keys replace those of the other, and its keys of `masking` those
+of the other's `masking`, so that a variant shows what it changes and nothing else.
 """
 
 from pathlib import Path
@@ -284,7 +284,10 @@ def _read_settings(path: Path, extended: tuple[Path, ...] = ()) -> dict[str, Any
         return content
     if path.resolve() in extended:
         raise BertologyError(f"{path} extends itself.")
-    return _read_settings(path.parent / str(base), (*extended, path.resolve())) | content
+    inherited = _read_settings(path.parent / str(base), (*extended, path.resolve()))
+    if isinstance(content.get("masking"), dict):
+        content["masking"] = inherited.get("masking", {}) | content["masking"]
+    return inherited | content
 
 
 def learning_rate_factor(step: int, config: PretrainingConfig) -> float:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Batch = dict[str, Tensor]
 MOST_PLACES = 20  # places in a span that span-boundary prediction tells apart, in pieces
+UNSEEN = torch.finfo(torch.bfloat16).min  # added to the score of what attention must not see
 SHUFFLED_SHARE = 0.05  # of the pieces, in trigrams (wang2019structbert)
 PREDICTED_PART = 6  # one in six pieces is predicted in a permutation (yang2019xlnet)
 
@@ -253,12 +254,11 @@ class Permutation(Objective):
             places.append(torch.arange(len(row), len(ids)) + number * longest)
             labels.append(torch.from_numpy(row.original[self._parts(row)[1]]))
         diagonal = torch.arange(longest)
-        sees[:, 0, diagonal, diagonal] |= ~sees.any(-1)[
-            :, 0
-        ]  # padding sees itself: a softmax over nothing is no number
+        sees[:, 0, diagonal, diagonal] |= ~sees.any(-1)[:, 0]  # padding: a softmax over nothing is no number
+        bias = torch.zeros(sees.shape).masked_fill(~sees, UNSEEN)  # every attention kernel adds it to the scores
         padded = zip(("ids", "positions", "segments"), (self.special.pad, 0, 0), strict=True)
         inputs = {f"order_{key}": pad([m[i] for m in made], value) for i, (key, value) in enumerate(padded)}
-        return inputs | {"order_sees": sees, "order_places": torch.cat(places), "order_labels": torch.cat(labels)}
+        return inputs | {"order_bias": bias, "order_places": torch.cat(places), "order_labels": torch.cat(labels)}
 
     def _parts(self, row: Row) -> tuple[np.ndarray, np.ndarray]:
         """The pieces that are only read, and those that are predicted, in their order."""
@@ -288,7 +288,7 @@ class Permutation(Objective):
             input_ids=batch["order_ids"],
             position_ids=batch["order_positions"],
             token_type_ids=batch["order_segments"],
-            attention_mask=batch["order_sees"],
+            attention_mask=batch["order_bias"],
         ).last_hidden_state
         return cross_entropy(
             network.prediction_head(states.flatten(0, 1)[batch["order_places"]]), batch["order_labels"]
