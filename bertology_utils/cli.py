@@ -200,6 +200,29 @@ def pretrain(
 
 
 @app.command()
+def compare(
+    configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Configuration files of the variants.")],
+    tokens: Annotated[int, typer.Option(min=1, help="Pieces that every variant reads.")] = 600_000,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each variant.")] = 3,
+    pairs: Annotated[int, typer.Option(min=0, help="Zorro pairs of each paradigm; 0: do not score grammar.")] = 0,
+    out: Annotated[Path, typer.Option(help="The table; what it holds already is not trained again.")] = Path(
+        "results/pretraining_objectives.csv"
+    ),
+) -> None:
+    """Pre-train variants at equal budget over several seeds, into one table."""
+    for config in configs:
+        if not config.is_file():
+            raise BertologyError(f"There is no configuration file {config}.")
+    prepare_transformers(online=False)
+    from bertology_utils.grammaticality import load_suite, share_of_folder
+    from bertology_utils.pretraining.compare import run_comparison
+
+    suite = load_suite(pairs=pairs) if pairs else None
+    grammar = (lambda folder: share_of_folder(folder, suite)) if suite else None
+    run_comparison(configs, range(seeds), tokens, out, grammar)
+
+
+@app.command()
 def bench(
     names: Annotated[list[str] | None, typer.Argument(metavar="BENCHMARK", help="All by default.")] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Tiny sizes, one round: do they run?")] = False,

@@ -76,6 +76,12 @@ def score(specimen: Specimen, paradigms: Iterable[tuple[str, Sequence[MinimalPai
     return summarise({name: judgements(specimen, pairs) for name, pairs in paradigms})
 
 
+def share_of_folder(folder: Path, suite: Suite) -> dict[str, float]:
+    """The average accuracy of the model in `folder` as the column `zorro`; nothing where it fills in no blanks."""
+    specimen = load(str(folder))
+    return {"zorro": score(specimen, suite.paradigms.items())[AVERAGE].value} if specimen.has_mlm_head else {}
+
+
 def summarise(judged: Mapping[str, np.ndarray]) -> Scores:
     """Measurements from the judgements (pairs,) of each paradigm; the average first, as a stratified mean."""
     value = float(np.mean([values.mean() for values in judged.values()]))

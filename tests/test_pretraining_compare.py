@@ -6,6 +6,7 @@ import pytest
 import yaml
 from pretraining_toys import config, settings, write_corpus
 
+from bertology_utils import cli
 from bertology_utils.models import load
 from bertology_utils.pretraining.compare import at_budget, run_comparison
 from bertology_utils.pretraining.engine import Pretraining
@@ -55,3 +56,12 @@ def test_a_comparison_is_one_table_that_can_be_gone_on_with(folder):
     assert rows[2]["study"] == "joshi2020spanbert" and rows[2]["objectives"] == "masked-tokens + span-boundary"
     assert all(abs(int(row["tokens"]) - 600) < 90 and float(row["held_out_loss"]) > 1 for row in rows)
     assert rows[0]["held_out_loss"] != rows[1]["held_out_loss"] and rows[0]["commit"] and rows[0]["date"]
+
+
+def test_variants_are_compared_from_the_command_line(folder, capsys):
+    paths = [config_at(folder, name) for name in ("bert", "again")]
+    out = folder / "table.csv"
+    assert cli.main(["compare", *map(str, paths), "--tokens", "300", "--seeds", "1", "--out", str(out)]) == 0
+    assert [row["config"] for row in csv.DictReader(out.open())] == ["bert", "again"]
+    assert cli.main(["compare", str(folder / "none.yaml"), "--out", str(out)]) == 1
+    assert "There is no configuration file" in capsys.readouterr().err

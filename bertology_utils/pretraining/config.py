@@ -1,7 +1,7 @@
 """What decides a pre-training run: one YAML file, checked before anything is read or trained. Depends on pydantic.
 
-A file may extend another one (`extends: nano.yaml`): its keys replace those of the other, and its keys of `masking` those
-of the other's `masking`, so that a variant shows what it changes and nothing else.
+A file may extend another one (`extends: nano.yaml`): its keys replace those of the other, and its keys of `masking`
+those of the other's `masking`, so that a variant shows what it changes and nothing else.
 """
 
 from pathlib import Path

@@ -41,8 +41,8 @@ class CorpusSource(BaseModel):
 
     format: `documents` (a blank line divides them), `lines` (every line is one), `parallel` (two translations a line,
     a tab between them) or `labelled` (label, tab, text).
-    twin: read it as its twin in another alphabet, "Fake-English" (wang2019crosslingual): all words of it, save this share
-    of the word types, which both languages have.
+    twin: read it as its twin in another alphabet, "Fake-English" (wang2019crosslingual): all words of it, save this
+    share of the word types, which both languages have.
     """
 
     model_config = ConfigDict(extra="forbid")
