@@ -57,8 +57,9 @@ def prepare(
     def engine(**changes: Any) -> Way:
         return lambda: time_engine(PretrainingConfig(**settings | changes), run.model.state_dict(), steps, held_out)
 
-    def trainer(model_class: type = BertForPreTraining, **options: Any) -> Way:
+    def trainer(model_class: type = BertForPreTraining, attention: str = "sdpa", **options: Any) -> Way:
         model = model_class(run.model.config)
+        model.set_attn_implementation(attention)  # that of the library unless told otherwise
         arguments = {"output_dir": str(folder / "trainer"), "per_device_train_batch_size": batch, **options}
         weights = copy.deepcopy(run.model.state_dict())
         return lambda: time_trainer(model, weights, examples, tokenizer, steps, arguments, held_out)
@@ -67,6 +68,7 @@ def prepare(
         plain={"Trainer, float32": trainer(), "Trainer, bfloat16": trainer(bf16=True)},
         parts={
             "Trainer, bfloat16, head at masked pieces only": trainer(HeadAtMasks, bf16=True),
+            "Trainer, bfloat16, plain attention": trainer(attention="eager", bf16=True),
             "ours, float32": engine(bf16=False),
             "ours, bfloat16, Muon for matrices": engine(matrix_learning_rate=3e-3),
         },
