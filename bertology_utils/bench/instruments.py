@@ -3,15 +3,18 @@
 Depends on the instruments, on an embedded model and on the grammar, so that nothing has to be fetched.
 """
 
+import copy
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import torch
 from scipy.spatial.distance import cosine
+from transformers import BertForMaskedLM, BertForPreTraining, PreTrainedModel
 
 from .. import structural
 from ..activations import word_vectors
@@ -26,6 +29,7 @@ from ..text import encode_words
 from ..trees import tree_distances
 from .measure import Case, timed
 
+PEER_BATCH = 8  # sentences that minicons scores at a time; it masks all their pieces in one forward pass
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -36,10 +40,12 @@ def prepare_likelihood(folder: Path, sentences: int) -> Case:
     """Scores of sentences of 4 to 40 words, in nats; every way returns (sentences,)."""
     specimen = load(DEFAULT_MODEL)
     texts = sentences_of_many_lengths(sentences)
+    peer = {"minicons": timed(lambda: minicons_likelihood(specimen, texts))} if find_spec("minicons") else {}
     return Case(
         plain={
             "one mask a forward pass": timed(lambda: plain_likelihood(specimen, texts, together=False)),
             "one sentence a forward pass": timed(lambda: plain_likelihood(specimen, texts, together=True)),
+            **peer,
         },
         ours={"ours": timed(lambda: pseudo_log_likelihood(specimen, texts, "original"))},
         difference=lambda plain, ours: np.abs(plain - ours).max(),
@@ -71,6 +77,29 @@ def plain_likelihood(specimen: Specimen, sentences: Sequence[Sequence[str]], tog
             asked = logits[torch.arange(len(rows[chosen])), places[chosen]].log_softmax(-1)
             scores[index] += asked.gather(1, ids[places[chosen]][:, None]).sum().item()
     return scores
+
+
+def minicons_likelihood(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+    """The scores of minicons (misra2022minicons), which asks for a method that tokenizers no longer have."""
+    from minicons.scorer import MaskedLMScorer
+
+    tokenizer = copy.copy(specimen.tokenizer)
+    tokenizer.batch_encode_plus = tokenizer.__call__
+    scorer = MaskedLMScorer(masked_lm(specimen), "cpu", tokenizer=tokenizer, PLL_metric="original")
+    texts = [" ".join(words) for words in sentences]
+    chunks = [texts[start : start + PEER_BATCH] for start in range(0, len(texts), PEER_BATCH)]
+    return np.array([score for chunk in chunks for score in scorer.sequence_score(chunk, reduction=torch.sum)])
+
+
+def masked_lm(specimen: Specimen) -> PreTrainedModel:
+    """The specimen as the plain class of masked LMs, whose output has `logits`."""
+    if not isinstance(specimen.model, BertForPreTraining):
+        return specimen.model
+    model = BertForMaskedLM(specimen.model.config)
+    weights = {name: value for name, value in specimen.model.state_dict().items() if name in model.state_dict()}
+    model.load_state_dict(weights, strict=False)
+    model.tie_weights()
+    return model.eval()
 
 
 # --- the structural probe -------------------------------------------------------------------------------------------

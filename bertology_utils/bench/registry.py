@@ -28,8 +28,9 @@ _LIST = (
         "run",
         instruments.prepare_likelihood,
         smoke={"sentences": 3},
-        full={"sentences": 100},
+        full={"sentences": 1000},
         bar=2.0,
+        rounds=1,
     ),
     Benchmark(
         "structural-probe",
