@@ -76,11 +76,18 @@ class Chapter:
         pair = (self.eager, self.eager_twin) if eager else (self.specimen, self.twin)
         return Runs(*(evaluate(specimen) for specimen in pair))
 
-    def test(self, identity: str, runs: Any, control: Mapping[str, Any] | None = None) -> None:
+    def test(
+        self,
+        identity: str,
+        runs: Any,
+        control: Mapping[str, Any] | None = None,
+        specimen: Specimen | None = None,
+    ) -> None:
         """Judges a claim on named samples, shows the verdict card and records the result.
 
         Args:
             runs: a `Runs` of sample mappings, or the model's samples with `control` beside them.
+            specimen: the model that the samples are of, where it is not the chapter's; the record names it.
         """
         claim = self._claim(identity)
         samples, control = (runs.model, runs.twin) if isinstance(runs, Runs) else (runs, control)
@@ -91,7 +98,7 @@ class Chapter:
         used = as_samples({name: samples[name] for name in prediction.names})
         n = min((a.shape[-1] for a in used.values() if a.ndim), default=1)
         seeds = max((len(a) for a in used.values() if a.ndim == 2), default=1)
-        self._add(claim, verdict(model, control, claim.specific), model.reason, model, control, n, seeds)
+        self._add(claim, verdict(model, control, claim.specific), model.reason, model, control, n, seeds, specimen)
 
     def not_testable(self, identity: str, reason: str) -> None:
         """Records that a claim cannot be tested here, with the reason."""
@@ -123,7 +130,15 @@ class Chapter:
         return claim
 
     def _add(
-        self, claim: Claim, word: str, reason: str, model: Judgement, control: Judgement, n: int, seeds: int
+        self,
+        claim: Claim,
+        word: str,
+        reason: str,
+        model: Judgement,
+        control: Judgement,
+        n: int,
+        seeds: int,
+        specimen: Specimen | None = None,
     ) -> None:
         # The weakest clause decides, so it is the one whose difference and interval stand for the claim.
         weakest = min(range(len(model.clauses)), key=lambda i: model.clauses[i].low, default=None)
@@ -132,8 +147,8 @@ class Chapter:
             {
                 "id": claim.id,
                 "prediction": claim.full_prediction,
-                "model": self.model_name,
-                "model_sha256": self.specimen.sha256,
+                "model": specimen.name if specimen else self.model_name,
+                "model_sha256": (specimen or self.specimen).sha256,
                 "profile": self.profile,
                 "data": self.data,
                 "measured": deciding and deciding.left,

@@ -142,15 +142,19 @@ def word_scores(
     sentences: Sequence[Sequence[str]],
     variant: str = "within_word_l2r",
     budget: int = 4096,
+    only: Sequence[int] | None = None,
 ) -> list[np.ndarray]:
-    """The same score word by word: one array (words,) for each sentence, in nats."""
+    """The same score word by word: one array (words,) for each sentence, in nats.
+
+    only: the one word of each sentence that is scored; the others are left at 0.
+    """
     require_mlm_head(specimen)
     if variant not in VARIANTS:
         raise unknown("variant of the pseudo-log-likelihood", variant, VARIANTS)
     queries, targets, places = [], [], []
     for index, encoding in enumerate(encode_words(specimen, sentences)):
         for position, word in enumerate(encoding.word_ids):
-            if word is not None:
+            if word is not None and (only is None or word == only[index]):
                 queries.append(_mask_piece(specimen, encoding, position, variant))
                 targets.append(encoding.input_ids[position])
                 places.append((index, word))

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bertology_utils.activations import word_vectors
-from bertology_utils.multilingual import TwinLanguage, alignment_f1, centred, mutual_nearest
+from bertology_utils.multilingual import TwinLanguage, centred
 from bertology_utils.probes import encode_labels, stack_words, train_probe
 
 if TYPE_CHECKING:
@@ -108,39 +108,12 @@ def parallel_similarity(source: Tensor, target: Tensor) -> np.ndarray:
     return (cosine(a, b, dim=-1) - cosine(a, b.roll(1, dims=-2), dim=-1)).numpy()
 
 
-def language_share(source: Tensor, target: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distance of a sentence from the common mean, and of its language's centroid: both (2 sentences,).
+def language_share(*sides: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distance of a sentence from the common mean, and of its language's centroid: both (all sentences,).
 
-    One layer's (sentences, width) each. The ratio of their means is the share of the variance that is language.
+    One layer's (sentences, width) a language. The ratio of their means is the share of the variance that is language.
     """
-    both = torch.cat([source, target])
-    total = (both - both.mean(0)).square().sum(1)
-    centroids = torch.cat([part.mean(0, keepdim=True).expand_as(part) for part in (source, target)])
-    return total.numpy(), (centroids - both.mean(0)).square().sum(1).numpy()
-
-
-def word_alignment(specimen: Specimen, sentences: Sequence[Sentence], language: TwinLanguage) -> np.ndarray:
-    """F1 of mutual nearest neighbours against the true alignment, each language centred: (layers + 1, sentences)."""
-    first, second = (word_vectors(specimen, translated(sentences, way)) for way in (None, language))
-    means = [torch.cat(vectors, dim=1).mean(1, keepdim=True) for vectors in (first, second)]
-    scores = []
-    for a, b, gold in zip(first, second, map(_gold(language), sentences), strict=True):
-        layers = zip(a - means[0], b - means[1], strict=True)
-        scores.append([alignment_f1(mutual_nearest(source, target), gold) for source, target in layers])
-    return np.array(scores).T
-
-
-def _gold(language: TwinLanguage):
-    """The true word pairs of a sentence and its translation."""
-
-    def pairs(sentence: Sentence) -> list[tuple[int, int]]:
-        n = len(sentence.words)
-        return [(i, n - 1 - i if language.inverted else i) for i in range(n)]
-
-    return pairs
-
-
-def diagonal_alignment(sentences: Sequence[Sentence], language: TwinLanguage) -> np.ndarray:
-    """F1 of aligning word i with word i: (sentences,)."""
-    gold = _gold(language)
-    return np.array([alignment_f1([(i, i) for i in range(len(s.words))], gold(s)) for s in sentences])
+    everything = torch.cat(sides)
+    centre = everything.mean(0)
+    centroids = torch.cat([part.mean(0, keepdim=True).expand_as(part) for part in sides])
+    return (everything - centre).square().sum(1).numpy(), (centroids - centre).square().sum(1).numpy()

@@ -170,14 +170,13 @@ def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> lis
     """
     predictions = {claim.id: claim.full_prediction for claim in load_claims()}
     found: dict[str, list[dict[str, Any]]] = {}
-    for path in paths:
+    for path, kept in [*((path, False) for path in paths), *((path, True) for path in recorded)]:
         for identity, row in _result_rows(path):
-            found.setdefault(identity, []).append(row | {"recorded": False})
-    for path in recorded:
-        for identity, row in _result_rows(path):
-            own = {(r["model"], r["profile"]) for r in found.get(identity, [])}
-            if row["prediction"] == predictions.get(identity) and (row["model"], row["profile"]) not in own:
-                found.setdefault(identity, []).append(row | {"recorded": True})
+            # A chapter may judge a second model beside its own, the same one in every run.
+            known = {(r["model"], r["profile"]) for r in found.get(identity, [])}
+            valid = not kept or row["prediction"] == predictions.get(identity)
+            if valid and (row["model"], row["profile"]) not in known:
+                found.setdefault(identity, []).append(row | {"recorded": kept})
     return [_row(claim, found.get(claim.id, [])) for claim in load_claims()]
 
 
