@@ -13,13 +13,12 @@ import numpy as np
 import torch
 from rich.console import Console
 from rich.progress import track
-from scipy import stats
 
 from . import data
 from .cloze import pseudo_log_likelihood, require_mlm_head
 from .models import Specimen, load, twin
 from .pairs import MinimalPair
-from .statistics import LEVEL, Measurement, mean_interval
+from .statistics import Measurement, mean_interval, stratified_mean
 
 AVERAGE = "average"
 SCORED = "original"
@@ -84,10 +83,7 @@ def share_of_folder(folder: Path, suite: Suite) -> dict[str, float]:
 
 def summarise(judged: Mapping[str, np.ndarray]) -> Scores:
     """Measurements from the judgements (pairs,) of each paradigm; the average first, as a stratified mean."""
-    value = float(np.mean([values.mean() for values in judged.values()]))
-    error = np.sqrt(sum(values.var(ddof=1) / len(values) for values in judged.values())) / len(judged)
-    reach = stats.norm.ppf((1 + LEVEL) / 2) * error
-    average = Measurement(value, value - reach, value + reach, sum(map(len, judged.values())))
+    average = stratified_mean(list(judged.values()))
     return {AVERAGE: average} | {name: mean_interval(values) for name, values in judged.items()}
 
 

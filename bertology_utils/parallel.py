@@ -8,7 +8,7 @@ English is compared with each of the others; layers stand first, items last; sec
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from torch import Tensor
 from bertology_utils.activations import word_vectors
 from bertology_utils.cloze import word_scores
 from bertology_utils.multilingual import alignment_f1, centred, language_probe, mutual_nearest
+from bertology_utils.pretraining.sources import twin_sentence
 from bertology_utils.probes import encode_labels, stack_words, train_probe
 from bertology_utils.project import RANDOM_PREFIX
 from bertology_utils.ten_languages import LANGUAGES, PIVOT, ParallelSentence, gold_alignment, parallel_corpus
@@ -58,6 +59,22 @@ def multilingual_specimen(specimen: Specimen) -> Specimen:
     if len(known_languages(specimen)) >= len(LANGUAGES) - 1:
         return specimen
     return load(RANDOM_PREFIX * specimen.is_random + MULTILINGUAL)
+
+
+def embedded_twins(name: str) -> list[Specimen]:
+    """The embedded models of English and its twin in other letters: `name` and, where they are, its other seeds."""
+    from bertology_utils.models import embedded_models, load
+
+    return [load(found) for found in embedded_models() if found == name or found.startswith(f"{name}-")]
+
+
+def twin_corpus(sentences: Sequence[ParallelSentence], overlap: float) -> Corpus:
+    """English sentences and their twins in other letters, a share `overlap` of the word types left alone."""
+
+    def twin_of(sentence: ParallelSentence) -> ParallelSentence:
+        return replace(sentence, language="twin", words=tuple(twin_sentence(word, overlap) for word in sentence.words))
+
+    return {PIVOT: list(sentences), "twin": [twin_of(sentence) for sentence in sentences]}
 
 
 # ---------------------------------------------------------------- vectors
@@ -120,30 +137,42 @@ def centroid_map(vectors: Vectors, layer: int) -> np.ndarray:
 # ---------------------------------------------------------------- words
 
 
-def tags_from_english(train: Corpus, test: Corpus, known: Vectors, asked: Vectors) -> ByLanguage:
-    """Parts of speech learnt on the English of `train`, tested on every language: 0/1 (layers + 1, words).
+Tagger = Callable[[Sequence, Sequence[Tensor]], np.ndarray]
+"""Sentences of a language and their vectors -> correctness of the tags of all words, 0/1 (layers + 1, words)."""
 
-    A linear tagger on frozen word vectors, one a layer; punctuation is left out.
-    """
-    features, tags = _tagged(train[PIVOT], known.words[PIVOT])
-    labels, _, names = encode_labels(tags, tags)
+
+def learn_tags(sentences: Sequence, vectors: Sequence[Tensor]) -> Tagger:
+    """A linear tagger of parts of speech on frozen word vectors, one a layer; punctuation is left out."""
+    features, tags = _tagged(sentences, vectors)
+    labels, _, _ = encode_labels(tags, tags)
     probe = train_probe(features, labels, seeds=1, epochs=6, steps=80)
-    found = {}
-    for code, sentences in test.items():
-        vectors, gold = _tagged(sentences, asked.words[code])
-        index = {name: place for place, name in enumerate(names)}
-        found[code] = probe.correct(vectors, [index.get(tag, -1) for tag in gold])[:, 0]
-    return found
+
+    def correct(asked: Sequence, read: Sequence[Tensor]) -> np.ndarray:
+        others, gold = _tagged(asked, read)
+        return probe.correct(others, encode_labels(tags, gold)[1])[:, 0]
+
+    return correct
 
 
-def commonest_tag(train: Corpus, test: Corpus) -> ByLanguage:
-    """Correctness of always answering the most frequent tag of the English of `train`: 0/1 (words,)."""
-    tags, counts = np.unique([tag for s in train[PIVOT] for tag in s.upos if tag != STOP], return_counts=True)
-    best = tags[counts.argmax()]
+def zero_shot_tags(specimen: Specimen, train: Corpus, test: Corpus) -> ByLanguage:
+    """The English of `train` teaches the tags, every other language of `test` is asked: 0/1 (layers + 1, words)."""
+    english = train[PIVOT]
+    tagger = learn_tags(english, word_vectors(specimen, [s.words for s in english]))
     return {
-        code: np.array([tag == best for s in rows for tag in s.upos if tag != STOP], dtype=float)
+        code: tagger(rows, word_vectors(specimen, [s.words for s in rows]))
         for code, rows in test.items()
+        if code != PIVOT
     }
+
+
+def commonest_tag(test: Corpus) -> ByLanguage:
+    """Correctness of always answering the most frequent tag of each language but English: 0/1 (words,)."""
+    found = {}
+    for code, rows in test.items():
+        tags = np.array([tag for s in rows for tag in s.upos if tag != STOP])
+        names, counts = np.unique(tags, return_counts=True)
+        found[code] = (tags == names[counts.argmax()]).astype(float)
+    return {code: values for code, values in found.items() if code != PIVOT}
 
 
 def _tagged(sentences: Sequence, vectors: Sequence[Tensor]) -> tuple[Tensor, list[str]]:

@@ -4,7 +4,7 @@ Items (sentences, pairs, words) are the sampling units. What was trained comes a
 resampled. A bare float is never a result here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,6 +108,14 @@ def mean_interval(samples: np.ndarray, unit: str = "", seed: int = 0) -> Measure
         return Measurement(value, float(interval.low), float(interval.high), n, seeds, unit)
     draws = bootstrap(lambda means: np.array([means["x"]]), {"x": array}, seed=seed)[:, 0]
     return Measurement(value, *percentile_interval(draws, value), n, seeds, unit)
+
+
+def stratified_mean(groups: Sequence[np.ndarray]) -> Measurement:
+    """Unweighted mean of the groups' means, with the interval of independent items (normal approximation)."""
+    value = float(np.mean([values.mean() for values in groups]))
+    error = np.sqrt(sum(values.var(ddof=1) / len(values) for values in groups)) / len(groups)
+    reach = stats.norm.ppf((1 + LEVEL) / 2) * error
+    return Measurement(value, value - reach, value + reach, sum(map(len, groups)))
 
 
 def permutation_test(a: np.ndarray, b: np.ndarray, resamples: int = 5000, seed: int = 0) -> float:
