@@ -1,6 +1,6 @@
 """Retrieval and transfer of a multilingual model on real text, layer by layer, and their record in a csv file.
 
-Depends on `parallel` and `multilingual` (measures), `data` (UD PUD: 1,000 sentences in ten languages with tags; Tatoeba:
+Depends on `parallel`, `multilingual` (measures), `data` (UD PUD: 1,000 tagged sentences in ten languages; Tatoeba:
 pairs with English), `grammaticality` (the csv file), `models`, `statistics`. The untrained twin goes the same way.
 """
 
@@ -173,10 +173,11 @@ def _in_per_cent(name: str, found: Measurement, count: bool = False) -> dict[str
     return ({"items": found.n} if count else {}) | {key: round(100 * value, 2) for key, value in values.items()}
 
 
-def recorded(data_set: str, measure: str, path: Path | None = None) -> pd.DataFrame:
-    """The recorded rows of a measure, languages and layers of all models; empty where nothing is recorded."""
+def recorded(data_set: str, measure: str, model: str, path: Path | None = None) -> pd.DataFrame:
+    """The recorded averages of a measure, one row a layer; empty where nothing is recorded."""
     path = path or find_root(Path(__file__).parent) / FILE
     if not path.is_file():
-        return pd.DataFrame(columns=["model", "language", "layer", "accuracy", "twin"])
+        return pd.DataFrame()
     rows = pd.read_csv(path)
-    return rows[(rows["data"] == data_set) & (rows["measure"] == measure)]
+    wanted = {"data": data_set, "measure": measure, "model": model, "language": AVERAGE}
+    return rows[np.logical_and.reduce([rows[column] == value for column, value in wanted.items()])]

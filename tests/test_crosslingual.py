@@ -54,10 +54,5 @@ def test_shares_and_similarity_of_planted_vectors():
     assert cl.parallel_similarity(meaning, meaning + shift).mean() > 0.9
     total, between = cl.language_share(meaning[0], meaning[0] + shift)
     assert between.mean() == pytest.approx(1.5**2, rel=1e-4) and 0 < between.mean() / total.mean() < 1
-
-
-def test_gold_alignment_follows_the_word_order():
-    assert cl.diagonal_alignment(LANGUAGE[:5], TWIN) == pytest.approx([1] * 5)
-    assert cl.diagonal_alignment(LANGUAGE[:5], INVERTED).max() <= 1 / 3
-    scores = cl.word_alignment(SPECIMEN, LANGUAGE[:5], INVERTED)
-    assert scores.shape == (2, 5) and (scores <= 1).all()
+    total, between = cl.language_share(meaning[0], meaning[0] + shift, meaning[0] - shift)
+    assert between.mean() == pytest.approx(6, rel=1e-4) and len(total) == 150
