@@ -40,6 +40,14 @@ def test_a_test_is_recorded_with_its_control(chapter):
     assert result["anchor"].endswith("#claim-sva-in-cloze")
 
 
+def test_a_result_of_another_model_names_it(chapter, tiny_twin):
+    claim = chapter._claim("sva-in-cloze").model_copy(update={"prediction": "bert > 0.5"})
+    chapter._claim = lambda identity: claim
+    chapter.test("sva-in-cloze", {"bert": np.ones(9)}, {"bert": np.zeros(9)}, specimen=tiny_twin)
+    (result,) = chapter.results
+    assert (result["model"], result["model_sha256"]) == (tiny_twin.name, tiny_twin.sha256)
+
+
 def test_no_test_without_control(chapter):
     with pytest.raises(BertologyError, match="without a control"):
         chapter.test("sva-in-cloze", {"x": [1.0]})

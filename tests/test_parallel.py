@@ -67,7 +67,7 @@ def test_diagonal_and_found_links_by_hand():
 
 
 def test_tags_transfer_where_vectors_agree_and_not_where_they_are_noise():
-    axes = torch.eye(8)
+    axes = torch.eye(10)
     tags = sorted({tag for rows in CORPUS.values() for row in rows for tag in row.upos})
 
     def vectors(code):

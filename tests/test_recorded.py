@@ -73,6 +73,12 @@ def test_a_run_of_this_machine_displaces_the_recorded_one_of_the_same_kind(tmp_p
     ]  # fmt: skip
 
 
+def test_a_second_model_judged_in_several_runs_counts_once(tmp_path):
+    first, again = record("second"), record("second", measured=0.5)
+    found = collected(tmp_path, [first, again], [record("second")])
+    assert [(r["model"], r["measured"], r["recorded"]) for r in found] == [("second", 0.123456789, False)]
+
+
 def test_a_result_judged_by_another_prediction_is_not_shown(tmp_path):
     assert collected(tmp_path, [], [record("a", prediction="model > 2")]) == []
 
