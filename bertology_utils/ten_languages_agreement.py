@@ -27,6 +27,7 @@ from bertology_utils.ten_languages import (
     verb_form,
 )
 
+MOST_MISSES = 5000
 KINDS = {
     "subject_verb": ("en", "de", "fr", "es", "ru", "fi", "ar", "hi"),
     "noun_determiner": ("de", "fr", "es"),
@@ -48,14 +49,17 @@ def agreement_pairs(kind: str, code: str, n: int, seed: int = 0) -> list[Minimal
     rng = Random(f"{kind}-{code}-{seed}")
     turns = _turns(kind, code)
     found: dict[tuple[str, ...], MinimalPair] = {}
-    for _ in range(50 * n):
+    misses = 0
+    while len(found) < n:
         right, wrong = turns[len(found) % len(turns)]
         pair = _pair(kind, code, _meaning(rng, kind, code, right), right, wrong)
-        if pair.good != pair.bad:  # some adjectives have one form for both genders
-            found.setdefault(pair.good, pair)
-        if len(found) == n:
-            return list(found.values())
-    raise BertologyError(f"The words of '{code}' do not make {n} pairs of {kind.replace('_', ' and ')}.")
+        if pair.good == pair.bad or pair.good in found:  # some adjectives have one form for both genders
+            misses += 1
+        else:
+            found[pair.good] = pair
+        if misses > MOST_MISSES:
+            raise BertologyError(f"The words of '{code}' do not make {n} pairs of {kind.replace('_', ' and ')}.")
+    return list(found.values())
 
 
 def _turns(kind: str, code: str) -> list[tuple[str, str]]:

@@ -105,9 +105,7 @@ def test_the_right_form_is_the_likelier_one_at_its_place():
     pairs = agreement_pairs("subject_verb", "hi", 6)
     words = sorted({w for p in pairs for w in (*p.good, *p.bad)})
     specimen = tiny_specimen(words, replace(BilingualRecipe(), layers=1, width=16, inner=16))
-    expected = [
-        word_scores(specimen, [p.good])[0][p.focus] > word_scores(specimen, [p.bad])[0][p.focus] for p in pairs
-    ]
+    expected = [word_scores(specimen, [p.good])[0][p.focus] > word_scores(specimen, [p.bad])[0][p.focus] for p in pairs]
     assert parallel.right_forms(specimen, pairs).tolist() == expected
 
 
@@ -116,7 +114,9 @@ def test_twins_differ_in_letters_only():
     for own, other in zip(corpus["en"], corpus["twin"], strict=True):
         assert own.upos == other.upos and len(own.words) == len(other.words)
         assert not set(own.words) & set(other.words)
-    assert parallel.twin_corpus(CORPUS["en"][:5], 1.0)["twin"][0].words == tuple(w.lower() for w in CORPUS["en"][0].words)
+    assert parallel.twin_corpus(CORPUS["en"][:5], 1.0)["twin"][0].words == tuple(
+        w.lower() for w in CORPUS["en"][0].words
+    )
 
 
 def test_a_tokenizer_that_knows_the_words_is_multilingual_and_one_of_letters_is_not(tiny):

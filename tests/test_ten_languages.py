@@ -84,8 +84,8 @@ def test_places_predicates_and_number():
 
 def test_no_french_article_needs_an_apostrophe():
     nouns = [ten.noun_form("fr", noun) for noun in ten.concepts("nouns", (*ten.BEINGS, *ten.THINGS))]
-    before = [ten.adjective_form("fr", a, g) for a in ten.concepts("adjectives", ("being", "any", "thing")) for g in "mf"
-              if ten._entries("adjectives")[a]["fr"].before]  # fmt: skip
+    adjectives = [a for a, words in ten._entries("adjectives").items() if words["fr"].before]
+    before = [ten.adjective_form("fr", adjective, gender) for adjective in adjectives for gender in "mf"]
     assert not [word for word in nouns + before if word[0] in "aeiouhéèêâœ"]
 
 
@@ -96,7 +96,8 @@ def test_gold_alignment_joins_what_translates_each_other():
     assert links == [("Now", "Jetzt"), ("the", "der"), ("small", "kleine"), ("dog", "Hund"), ("sleeps", "schläft"),
                      ("in", "im"), ("garden", "Garten")]  # fmt: skip
     links = [(rows["en"].words[i], rows["tr"].words[j]) for i, j in gold_alignment(rows["en"], rows["tr"])]
-    assert links == [("Now", "Şimdi"), ("small", "küçük"), ("dog", "köpek"), ("sleeps", "uyuyor"), ("garden", "bahçede")]
+    assert links == [("Now", "Şimdi"), ("small", "küçük"), ("dog", "köpek"), ("sleeps", "uyuyor"),
+                     ("garden", "bahçede")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "code"), [(kind, code) for kind, codes in KINDS.items() for code in codes])
