@@ -1,7 +1,7 @@
 """The comparison of pre-training objectives: what each variant gains over the base, seed by seed.
 
-Reads the table that `pretraining.compare` writes, or rows that were trained in a chapter, and draws them in the order in
-which section 6 of rogers2020primer sorts the proposals. Depends on `figure_dots` and scipy.
+Reads the table that `pretraining.compare` writes, or rows that were trained in a chapter, and draws them in the order
+in which section 6 of rogers2020primer sorts the proposals. Depends on `figure_dots` and scipy.
 """
 
 from __future__ import annotations
@@ -129,4 +129,17 @@ def told(found: Mapping[str, Difference], lower_is_better: bool = True) -> str:
     return (
         f"Of {len(found)} variants {len(clear)} differ from the base by more than its seeds differ among themselves "
         f"({spread:.3f}), with an interval that leaves out zero. {'; '.join(parts).capitalize()}."
+    )
+
+
+def trust(rows: Iterable[Row]) -> str:
+    """How much the table can carry, from its own numbers."""
+    rows = list(rows)
+    seeds, configs = ({str(row[key]) for row in rows} for key in ("seed", "config"))
+    size, pieces = (max(float(row[key]) for row in rows) / 1e6 for key in ("parameters", "tokens"))
+    return (
+        f"How far to trust this: {len(configs)} recipes × {len(seeds)} seeds, nets of at most {size:.1f} million "
+        f"parameters, {pieces:.2g} million pieces each. An interval from {len(seeds)} seeds is wide and honest; with "
+        f"{len(configs) - 1} comparisons at 95 % about {(len(configs) - 1) / 20:.1f} would leave out zero by chance "
+        "alone. The hyperparameters are tuned for none of them, and a recipe that learns slowly is cut off early."
     )

@@ -60,9 +60,8 @@ def _places(groups: Mapping[str, Sequence[str]]) -> tuple[dict[str, int], dict[s
     places, headings, row = {}, {}, 0
     for heading, names in groups.items():
         headings[heading] = row
-        for row, name in enumerate(names, row + 1):
-            places[name] = row
-        row += 1
+        places |= {name: row + place for place, name in enumerate(names, 1)}
+        row += len(names) + 1
     return places, headings
 
 
@@ -82,9 +81,8 @@ def _draw_rows(axes: Axes, rows: Mapping[str, Dots], places: Mapping[str, int]) 
         if abs(row.mean) > reach:
             side = np.sign(row.mean)
             axes.plot(side * reach, y, marker=">" if side > 0 else "<", color=colour, markersize=7, clip_on=False)
-            text = axes.annotate(f"{row.mean:+.2f}", (side * reach, y), xytext=(-8 * side, 0), color=INK, fontsize=8,
-                                 textcoords="offset points", va="center", ha="right" if side > 0 else "left")  # fmt: skip
-            text.set_in_layout(False)
+            inwards = {"xytext": (-8 * side, 0), "textcoords": "offset points", "ha": "right" if side > 0 else "left"}
+            axes.annotate(f"{row.mean:+.2f}", (side * reach, y), **inwards, va="center", color=INK, fontsize=8)
             continue
         axes.plot([row.low, row.high], [y, y], color=colour, linewidth=1.8, zorder=2)
         axes.plot(row.values, np.full(len(row.values), y), ".", color=INK, markersize=4, alpha=0.75, zorder=4)

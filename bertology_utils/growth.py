@@ -15,10 +15,13 @@ import numpy as np
 
 from bertology_utils.cloze import focus_preference, preferred
 from bertology_utils.compression.outliers import deviating, outlier_dimensions
+from bertology_utils.compression.scorecard import count, prune_everywhere, with_model
 from bertology_utils.errors import BertologyError
 from bertology_utils.mlm_training import mlm_losses
 from bertology_utils.models import Specimen, load
+from bertology_utils.outlier_study import deviations
 from bertology_utils.pairs import MinimalPair, agreement_pairs, determiner_noun_pairs, npi_pairs, reflexive_pairs
+from bertology_utils.statistics import mean_interval
 
 EARLY = 0.2  # the share of training that counts as a short stretch
 Constructions = Mapping[str, Sequence[MinimalPair]]
@@ -56,6 +59,10 @@ class Growth:
         """All judgements (models, pairs of all constructions)."""
         return np.concatenate(list(self.judged.values()), axis=1)
 
+    def known(self, index: int = -1) -> list[str]:
+        """Constructions that the model at `index` judges above chance: the lower end of its interval is over a half."""
+        return [kind for kind, judged in self.judged.items() if mean_interval(judged[index]).low > 0.5]
+
     def larger_better(self) -> np.ndarray:
         """For each construction the share of pairs of models of which the later scores higher; (constructions,)."""
         means = [judged.mean(1) for judged in self.judged.values()]
@@ -80,6 +87,17 @@ def _measured(specimen: Specimen, sentences, by_construction: Constructions) -> 
     }
 
 
+def equal_count(small: str, large: str, sentences: Sequence[Sequence[str]], untrained: str) -> dict[str, np.ndarray]:
+    """Losses (sentences,) of two models of as many weights: the small one, and the large one with its smallest at zero.
+
+    Nothing is retrained. `untrained` names a model that says what the small one learnt at all.
+    """
+    dense, whole = load(small), load(large)
+    pruned = with_model(whole, prune_everywhere(whole.model, count(whole.model) / count(dense.model)))
+    losses = {"dense_small": dense, "pruned_large": pruned, "whole_large": whole, "untrained": load(untrained)}
+    return {name: mlm_losses(specimen, sentences) for name, specimen in losses.items()}
+
+
 # ---------------------------------------------------------------- outlier dimensions over steps
 
 
@@ -88,13 +106,15 @@ class Emergence:
     """Outlier dimensions of a finished model, and where they deviated on the way.
 
     dimensions: of the finished model, see `outliers.outlier_dimensions`; places: (steps, places) booleans, does each
-    place (layer, dimension) in which one of them deviates in the end already deviate at this step; counts: (steps,)
-    outlier dimensions that a model of this step has of its own.
+    place (layer, dimension) in which one of them deviates in the end already deviate at this step; strongest: (steps,)
+    deviation of the dimension that deviates most, in standard deviations averaged over layers; counts: (steps,) outlier
+    dimensions that the model of this step has of its own.
     """
 
     steps: tuple[int, ...]
     dimensions: tuple[int, ...]
     places: np.ndarray
+    strongest: np.ndarray
     counts: np.ndarray
 
     @property
@@ -114,4 +134,5 @@ def emergence(checkpoints: Mapping[int, str], sigmas: float = 3.0) -> Emergence:
     final = flags[-1][:, dimensions]
     places = np.stack([flag[:, dimensions][final] for flag in flags])
     counts = np.array([len(outlier_dimensions(model, sigmas)) for model in models])
-    return Emergence(tuple(checkpoints), tuple(dimensions), places, counts)
+    strongest = np.array([deviations(model).mean(0).max() for model in models])
+    return Emergence(tuple(checkpoints), tuple(dimensions), places, strongest, counts)

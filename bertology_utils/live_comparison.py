@@ -18,7 +18,6 @@ from transformers.utils.logging import disable_progress_bar
 from bertology_utils.pretraining import engine
 from bertology_utils.pretraining.compare import run_comparison
 
-
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "nano": {"objectives": {"masked-tokens": 1}},
     "spans": {"objectives": {"masked-tokens": 1, "span-boundary": 1}, "masking": {"unit": "span"}},
@@ -27,10 +26,10 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 TINY = {
     "layers": 2, "width": 64, "heads": 2, "positions": 64, "initializer_range": 0.04, "vocabulary_size": 500,
     "learning_rate": 4.0e-3, "matrix_learning_rate": None, "bf16": False, "batch": 32,
-    "warmup": 10, "cooldown": 60, "checkpoint_every": 100_000, "evaluation_batches": 4,
-    "phases": [{"steps": 120, "length": 64}],
+    "warmup": 1, "cooldown": 4, "checkpoint_every": 100_000, "evaluation_batches": 2,
+    "phases": [{"steps": 8, "length": 64}],
 }  # fmt: skip
-"""As `configs/pretraining/compare/nano.yaml`, in small."""
+"""As `configs/pretraining/compare/nano.yaml`, in small; the schedule is stretched to the budget."""
 
 
 def train_comparison(
