@@ -13,9 +13,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import checkpoint_steps, embedded_models, find_root
+from bertology_utils.project import EVALUATIONS, checkpoint_steps, embedded_models, find_root
 
-EVALUATIONS = "evaluations.jsonl"
 _RUNG = re.compile(r"(?P<family>.+)-\d+m")
 _SEED = re.compile(r"(?P<base>.+)-seed-\d+")
 

@@ -105,6 +105,9 @@ def _lines(x, series, published, baselines, controls, xlabel, ylabel, caption, l
         sentences.append(_draw_published(axes, x, name, numbers, marker))
     if logx:
         axes.set_xscale("log")
+        if len(x) <= 9:
+            axes.set_xticks(x, [f"{value:.3g}" if value < 100 else f"{value:,.0f}" for value in x])
+            axes.set_xticks([], minor=True)
     elif xlabel == "layer":
         axes.set_xticks(x if len(x) <= 13 else x[::2])
     legend_below(axes)

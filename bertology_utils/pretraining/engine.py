@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from transformers.utils.logging import disable_progress_bar
 
 from ..errors import BertologyError
-from ..families import EVALUATIONS
+from ..project import EVALUATIONS
 from . import checkpoints
 from .batches import Batches, run_tokenizer, tokenizer_digest
 from .card import write_card

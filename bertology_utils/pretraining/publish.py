@@ -1,14 +1,14 @@
 """From a finished run to an embedded model: the last step under its name, the kept ones as its checkpoints.
 
-Depends on `models` (checksums of checkpoints), `families` (where evaluations lie) and `files`.
+Depends on `models` (checksums of checkpoints) and `files`.
 """
 
 import shutil
 from pathlib import Path
 
 from ..errors import BertologyError
-from ..families import EVALUATIONS
 from ..models import add_checkpoint
+from ..project import EVALUATIONS
 from .files import replacing
 
 
