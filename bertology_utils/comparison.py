@@ -132,6 +132,13 @@ def told(found: Mapping[str, Difference], lower_is_better: bool = True) -> str:
     )
 
 
+def side_by_side(live: Sequence[Row], recorded: Sequence[Row]) -> str:
+    """The held-out loss of the variants that both tables have, against the base of each."""
+    here, there = differences(live), differences(recorded)
+    both = [f"{name} {here[name].mean:+.3f} live, {there[name].mean:+.3f} recorded" for name in here if name in there]
+    return f"In both tables: {'; '.join(both) or 'nothing'}."
+
+
 def trust(rows: Iterable[Row]) -> str:
     """How much the table can carry, from its own numbers."""
     rows = list(rows)

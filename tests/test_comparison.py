@@ -57,6 +57,11 @@ def test_the_words_name_what_is_clear():
     assert "streams" not in told and "4 recipes × 3 seeds" in comparison.trust(table())
 
 
+def test_live_and_recorded_are_told_side_by_side():
+    live = [row for row in table() if row["config"] in ("nano", "streams")]
+    assert comparison.side_by_side(live, table()) == "In both tables: streams +0.010 live, +0.010 recorded."
+
+
 def test_the_figure_has_a_panel_a_measure_and_a_row_a_variant():
     figure = comparison.comparison_figure(table(zorro=True))
     assert len(figure.figure.axes) == 2 and list(figure.table["variant"]) == ["spans", "streams", "odd"]
