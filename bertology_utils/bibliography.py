@@ -7,6 +7,7 @@ word of the title, as in `tenney2019bert`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +39,7 @@ class Reference(BaseModel):
     details: Literal["printed", "supplied"]
 
 
+@cache
 def load_references(path: Path = SOURCE) -> dict[str, Reference]:
     """Every work by its citation key, in the order of the file; `BertologyError` on a faulty or repeated entry."""
     references: dict[str, Reference] = {}

@@ -102,7 +102,14 @@ def new_axes(
     """A transparent drawing with one pair of axes in the ink that becomes the page's text colour."""
     drawing = Drawing(figsize=size, layout="constrained")
     drawing.patch.set_alpha(0)
-    axes = drawing.add_subplot(facecolor="none")
+    axes = drawing.add_subplot()
+    dress(axes, xlabel, ylabel, grid=grid)
+    return drawing, axes
+
+
+def dress(axes: Axes, xlabel: str, ylabel: str, *, grid: bool = True) -> None:
+    """Labels, ticks, spines and grid of the house style."""
+    axes.set_facecolor("none")
     axes.set_xlabel(xlabel, color=INK)
     axes.set_ylabel(ylabel, color=INK)
     axes.tick_params(which="both", colors=INK, labelsize=9)
@@ -113,7 +120,6 @@ def new_axes(
     if grid:
         axes.grid(color=CONTROL, alpha=0.3, linewidth=0.6)
         axes.set_axisbelow(True)
-    return drawing, axes
 
 
 def legend_below(axes: Axes, keep: Callable[[str], bool] = lambda label: True) -> None:

@@ -24,6 +24,7 @@ from bertology_utils.figure_bars import bars, pairs
 from bertology_utils.figure_html import INK, Figure
 from bertology_utils.figure_maps import head_map, heat
 from bertology_utils.figure_style import (
+    CONTROL,
     OPEN_MARKERS,
     Series,
     as_series,
@@ -71,14 +72,18 @@ def curve(
     caption: str = "",
     published: Mapping[str, object] | None = None,
     baselines: Mapping[str, float] | None = None,
+    bands: Mapping[str, tuple[float, float]] | None = None,
     controls: Sequence[str] = (),
     logx: bool = False,
 ) -> Figure:
-    """Lines over any quantity: x (points,), each series (points,) or (points, items or seeds); as `layer_lines`."""
-    return _lines(np.asarray(x), series, published, baselines, controls, xlabel, ylabel, caption, logx)
+    """Lines over any quantity: x (points,), each series (points,) or (points, items or seeds); as `layer_lines`.
+
+    bands: horizontal stripes from a low to a high value, such as the range of one model over its seeds.
+    """
+    return _lines(np.asarray(x), series, published, baselines, controls, xlabel, ylabel, caption, logx, bands)
 
 
-def _lines(x, series, published, baselines, controls, xlabel, ylabel, caption, logx=False) -> Figure:
+def _lines(x, series, published, baselines, controls, xlabel, ylabel, caption, logx=False, bands=None) -> Figure:
     drawing, axes = new_axes(xlabel, ylabel)
     frame = {xlabel: x}
     sentences = []
@@ -92,10 +97,17 @@ def _lines(x, series, published, baselines, controls, xlabel, ylabel, caption, l
         axes.axhline(level, color=INK, linewidth=1, linestyle=":", label=f"{name} ({level:.3g})")
         frame[name] = np.full(len(x), float(level))
         sentences.append(f"{name}: {level:.3g}.")
+    for name, (low, high) in (bands or {}).items():
+        axes.axhspan(low, high, color=CONTROL, alpha=0.3, linewidth=0, label=name)
+        frame |= {f"{name}, low": np.full(len(x), float(low)), f"{name}, high": np.full(len(x), float(high))}
+        sentences.append(f"{name}: {low:.3g} to {high:.3g}.")
     for marker, (name, numbers) in zip(OPEN_MARKERS, (published or {}).items(), strict=False):
         sentences.append(_draw_published(axes, x, name, numbers, marker))
     if logx:
         axes.set_xscale("log")
+        if len(x) <= 9:
+            axes.set_xticks(x, [f"{value:.3g}" if value < 100 else f"{value:,.0f}" for value in x])
+            axes.set_xticks([], minor=True)
     elif xlabel == "layer":
         axes.set_xticks(x if len(x) <= 13 else x[::2])
     legend_below(axes)

@@ -144,8 +144,11 @@ def model_hashes(root: Path, model: str) -> dict[str, str]:
 def models_of(job: Job, cells: list[dict], files: list[Path]) -> list[str]:
     """The job's model and the embedded models that its notebook or its instruments name.
 
-    The registry itself (`models.py`) names every model and so says nothing about what a chapter uses.
+    The registry itself (`models.py`) names every model and so says nothing about what a chapter uses. A chapter that
+    looks through the families reads any of them.
     """
+    if any(path.name == "families.py" for path in files):
+        return sorted({job.model, *embedded_models(job.root)})
     texts = [cell["source"] for cell in cells]
     texts += [path.read_text(encoding="utf-8") for path in files if path.name != "models.py"]
     named = [name for name in embedded_models(job.root) if any(name in text for text in texts)]

@@ -19,10 +19,9 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from bertology_utils import families, page_html, specimen_growth, specimen_html
 from bertology_utils import page_data as data
-from bertology_utils import page_html, specimen_html
 from bertology_utils.bibliography import load_references, write_bibtex
-from bertology_utils.project import embedded_models
 
 logger = logging.getLogger(__name__)
 CHAPTER_FOLDER = "notebooks/"
@@ -182,11 +181,13 @@ class SpecimensDirective(_Generated):
     def html(self) -> str:
         root = Path(self.env.srcdir)
         self.env.note_dependency(str(root / specimen_html.SCORES))
-        scores, models = specimen_html.read_scores(root / specimen_html.SCORES), embedded_models(root)
+        scores = specimen_html.read_scores(root / specimen_html.SCORES)
+        models = families.groups(root).get("Specimens", [])
         parts = (
-            specimen_html.model_table(root / "models", scores),
+            specimen_html.model_table(root, scores),
             specimen_html.paradigm_plot(scores, models),
             specimen_html.paradigm_table(scores, models),
+            specimen_growth.growth_part(root, scores),
         )
         return "".join(parts)
 

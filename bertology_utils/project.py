@@ -33,6 +33,7 @@ PROFILES = ("smoke", "live", "full")
 DEFAULT_MODEL = "pocket-bert"
 DEFAULT_PROFILE = "live"
 RANDOM_PREFIX = "random:"
+EVALUATIONS = "evaluations.jsonl"  # what was evaluated during a model's pre-training, beside its weights
 
 
 @dataclass(frozen=True)

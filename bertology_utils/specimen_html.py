@@ -1,7 +1,7 @@
 """The specimens' page as HTML: what each embedded model is, and how much grammar it has, paradigm by paradigm.
 
-Depends on `page_html` for tables and numbers, and on files: the models' folders and `results/zorro.csv`, which
-`bertology score` writes. Pure functions from data to text.
+Depends on `page_html` for tables and numbers, `families` for who belongs together, and on files: the models' folders
+and `results/zorro.csv`, which `bertology score` writes. Pure functions from data to text.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from bertology_utils import families
 from bertology_utils.page_html import simple_table
+from bertology_utils.project import checkpoint_steps
 
 SCORES = Path("results") / "zorro.csv"
 AVERAGE = "average"
 Table = dict[tuple[str, str], dict[str, str]]
 _LEFT, _WIDTH, _ROW = 360, 265, 26  # of the dot plot, in its own units
-_MARKS = ("circle", "square", "diamond")
+_MARKS = ("circle", "square", "diamond", "triangle")
+MOST_MARKED = len(_MARKS)
 
 
 def read_scores(path: Path) -> list[dict[str, str]]:
@@ -29,20 +32,30 @@ def read_scores(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def model_table(folder: Path, scores: Sequence[dict[str, str]]) -> str:
-    """One line a model: sizes from its configuration, grammar from the scores, size of its weights."""
+def model_table(root: Path, scores: Sequence[dict[str, str]]) -> str:
+    """One line a model, in a table for each family: sizes, held-out loss, grammar, checkpoints."""
     average = {row["model"]: row for row in scores if row["paradigm"] == AVERAGE}
-    lines = []
-    for path in sorted(folder.glob("*/config.json")):
-        config, name = json.loads(path.read_text(encoding="utf-8")), path.parent.name
-        shape = [config[key] for key in ("num_hidden_layers", "hidden_size", "num_attention_heads")]
-        megabytes = (path.parent / "model.safetensors").stat().st_size / 1e6
-        row = average.get(name)
-        grammar = f"{_percent(row, 'accuracy')} (twin {_percent(row, 'twin')})" if row else "–"
-        cells = (" × ".join(map(str, shape)), f"{config['vocab_size']:,}", f"{megabytes:.0f} MB", grammar)
-        lines.append((f"<code>{escape(name)}</code>", *cells))
-    heads = ("Model", "Layers × width × heads", "Vocabulary", "Weights", "Zorro, average of 23")
-    return simple_table("Embedded models", heads, lines)
+    heads = ("Layers × width × heads", "Parameters", "Weights", "Held-out loss", "Zorro, average of 23")
+    return "".join(
+        simple_table(heading, (escape(heading), *heads), [_model(root, name, average) for name in names])
+        for heading, names in families.groups(root).items()
+    )
+
+
+def _model(root: Path, name: str, average: dict[str, dict[str, str]]) -> tuple[str, ...]:
+    folder = root / "models" / name
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    shape = [config[key] for key in ("num_hidden_layers", "hidden_size", "num_attention_heads")]
+    megabytes, loss = (folder / "model.safetensors").stat().st_size / 1e6, families.held_out_loss(name, root)
+    row, steps = average.get(name), ", ".join(f"@{step}" for step in checkpoint_steps(folder))
+    return (
+        f"<code>{escape(name)}</code>" + (f"<br>also {steps}" if steps else ""),
+        " × ".join(map(str, shape)),
+        f"{families.parameters(name, root) / 1e6:.1f} million",
+        f"{megabytes:.0f} MB",
+        "–" if loss is None else f"{loss:.2f} nats",
+        f"{_percent(row, 'accuracy')} (twin {_percent(row, 'twin')})" if row else "–",
+    )
 
 
 def _scored(scores: Sequence[dict[str, str]], models: Sequence[str]) -> tuple[Table, list[str]]:
@@ -56,8 +69,12 @@ def _percent(row: dict[str, str], name: str) -> str:
 
 
 def paradigm_plot(scores: Sequence[dict[str, str]], models: Sequence[str]) -> str:
-    """Inline SVG: one line a paradigm, one filled mark a model, a hollow ring for the untrained twin of the first."""
+    """Inline SVG: one line a paradigm, one filled mark a model, a hollow ring for the untrained twin of the first.
+
+    The first four scored models are shown; more could not be told apart.
+    """
     table, models = _scored(scores, models)
+    models = models[:MOST_MARKED]
     if not models:
         return '<p class="empty">No scores are recorded yet: <code>bertology score</code> writes them.</p>'
     first = models[0]
@@ -86,9 +103,9 @@ def paradigm_table(scores: Sequence[dict[str, str]], models: Sequence[str]) -> s
     if not models:
         return ""
     names = [row["paradigm"] for row in scores if row["model"] == models[0]]
+    columns = [(model, part) for model in models for part in ("accuracy", "twin")]
     lines = [
-        (escape(_title(name)), *(_cell(table[model, name], part) for model in models for part in ("accuracy", "twin")))
-        for name in names
+        (escape(paradigm_title(name)), *(_cell(table[model, name], part) for model, part in columns)) for name in names
     ]
     heads = ("Paradigm", *(text for model in models for text in (f"<code>{escape(model)}</code>", "its twin")))
     body = simple_table("Accuracy by paradigm", heads, lines)
@@ -100,7 +117,7 @@ def _cell(row: dict[str, str], name: str) -> str:
     return f"{float(row[name]):.1f} [{low:.0f}, {high:.0f}]"
 
 
-def _title(paradigm: str) -> str:
+def paradigm_title(paradigm: str) -> str:
     """`filler-gap-wh_question_object` reads "filler gap: wh question object"."""
     phenomenon, _, case = paradigm.replace("_", " ").rpartition("-")
     return ": ".join(filter(None, [phenomenon.replace("-", " "), case]))
@@ -119,7 +136,7 @@ def _tick(share: int, height: int) -> str:
 def _line(place: int, name: str, table: Table, models: Sequence[str]) -> str:
     y = 22 + _ROW * (place + 0.6)
     weight = ' class="average"' if name == AVERAGE else ""
-    text = f'<text{weight} text-anchor="end" x="{_LEFT - 14}" y="{y + 4:.0f}">{escape(_title(name))}</text>'
+    text = f'<text{weight} text-anchor="end" x="{_LEFT - 14}" y="{y + 4:.0f}">{escape(paradigm_title(name))}</text>'
     ring = f'<circle class="ring" cx="{_x(float(table[models[0], name]["twin"])):.1f}" cy="{y:.1f}" r="4.5"/>'
     return text + ring + "".join(_mark(i, table[model, name], y) for i, model in enumerate(models))
 
@@ -131,5 +148,8 @@ def _mark(index: int, row: dict[str, str], y: float) -> str:
     shape = _MARKS[index % len(_MARKS)]
     if shape == "circle":
         return bar + f'<circle class="mark-{index}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+    if shape == "triangle":
+        points = f"{x:.1f},{y - 5.5:.1f} {x - 5.5:.1f},{y + 4.5:.1f} {x + 5.5:.1f},{y + 4.5:.1f}"
+        return bar + f'<polygon class="mark-{index}" points="{points}"/>'
     turn = f' transform="rotate(45 {x:.1f} {y:.1f})"' if shape == "diamond" else ""
     return bar + f'<rect class="mark-{index}" x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9"{turn}/>'

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from bertology_utils.models import Specimen
 
 TINY = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=200, learning_rate=4e-3, budget=512)
-LIVE_REASON = "this claim is about a model trained here, not about the specimen"
+LIVE_REASON = "this claim is about other models than the specimen"
 INTRODUCING, KNOWN = ("a", "an"), ("a", "an", "the", "this", "that", "every")
 
 
 def judge_live(chapter: Chapter, identity: str, samples: Mapping[str, Any], control: Mapping[str, Any]) -> None:
-    """`Chapter.test` for a claim about models trained in the notebook.
+    """`Chapter.test` for a claim about models trained in the notebook, or about a family of the embedded ones.
 
     Such a result is the same whatever specimen is chosen, so a run on a random specimen records that the claim does not
     concern it, instead of a verdict which would look as if it did.

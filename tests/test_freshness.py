@@ -91,3 +91,12 @@ def test_stale_says_why_and_two_halves_of_different_runs_are_stale(root):
     assert state(job).status == "stale" and "direct.py" in state(job).reason
     job.notebook.write_text(json.dumps({"metadata": {"bertology": {"when": "before"}}}))
     assert "two runs" in state(job).reason
+
+
+def test_a_chapter_that_looks_through_the_families_depends_on_every_model(root):
+    (root / "models" / "ladder-2m").mkdir()
+    (root / "models" / "ladder-2m" / "config.json").write_text("{}")
+    assert set(fingerprint(Job(root, "syntax"))["models"]) == {"pocket-bert"}
+    (root / "bertology_utils" / "families.py").write_text("")
+    (root / "bertology_utils" / "direct.py").write_text("from . import families\n")
+    assert set(fingerprint(Job(root, "syntax"))["models"]) == {"pocket-bert", "ladder-2m"}

@@ -116,6 +116,7 @@ def test_the_finished_model_is_loaded_as_a_specimen(folder):
     }  # fmt: skip
     evaluations = [json.loads(line) for line in (final.parent / "evaluations.jsonl").read_text().splitlines()]
     assert evaluations[-1]["step"] == 6 and evaluations[-1]["perplexity"] > 1
+    assert (final / "evaluations.jsonl").read_text() == (final.parent / "evaluations.jsonl").read_text()
     assert evaluations[-1]["unknown_shares"] == {"toy": 0.0} and evaluations[-1]["corpus_losses"]["toy"] > 0
     for place in (final, final.parent / "step-0"):
         specimen = load(str(place))

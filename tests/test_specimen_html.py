@@ -1,11 +1,11 @@
 """The specimens' page: every model and paradigm is shown, at the place that its score says, with words beside signs."""
 
-import json
 import re
 
 import pytest
+from family_toys import make_family
 
-from bertology_utils import specimen_html
+from bertology_utils import specimen_growth, specimen_html
 
 NAMES = ("average", "agreement_subject_verb-in_simple_question", "irregular-verb")
 
@@ -48,15 +48,45 @@ def test_the_table_has_every_number_with_its_interval(scores):
     assert table.count("<tr>") == 1 + len(NAMES) and "60.0 [58, 62]" in table
 
 
-def test_every_embedded_model_has_a_line(tmp_path, scores):
-    folder = tmp_path / "small"
-    folder.mkdir()
-    config = {"num_hidden_layers": 2, "hidden_size": 16, "num_attention_heads": 4, "vocab_size": 1234}
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (folder / "model.safetensors").write_bytes(b"0" * 2_000_000)
-    table = specimen_html.model_table(tmp_path, scores)
-    for text in ("small", "2 × 16 × 4", "1,234", "2 MB", "70.0 % (twin 50.0 %)"):
+def test_every_embedded_model_has_a_line_in_its_family(tmp_path, scores):
+    make_family(tmp_path)
+    table = specimen_html.model_table(tmp_path, [*scores, row("ladder-2m", "average", 55)])
+    for text in ("Specimens", "Sizes: ladder", "Seeds of ladder-2m", "2 × 8 × 4", "4.00 nats", "@0, @5, @40",
+                 "55.0 % (twin 50.0 %)"):  # fmt: skip
         assert text in table
+    assert table.count("<table") == 3 and table.count("<tr>") == 3 + 4
+
+
+def test_at_most_four_models_share_the_plot(scores):
+    many = [row(f"model-{i}", name, 50 + i) for i in range(6) for name in NAMES]
+    plot = specimen_html.paradigm_plot(many, [f"model-{i}" for i in range(6)])
+    assert 'class="mark-3"' in plot and "<polygon" in plot and "model-4" not in plot
+
+
+def growth_scores():
+    models = {"ladder-2m@0": 50, "ladder-2m@5": 52, "ladder-2m@40": 55, "ladder-2m": 60, "ladder-2m-seed-1": 58,
+              "ladder-10m": 70}  # fmt: skip
+    return [row(model, name, value) | {"pairs": "100"} for model, value in models.items() for name in NAMES]
+
+
+def test_growth_is_drawn_over_size_and_steps_with_seeds_as_a_band(tmp_path):
+    root, table = make_family(tmp_path), {(r["model"], r["paradigm"]): r for r in growth_scores()}
+    size = specimen_growth.size_curve(root, ["ladder-2m", "ladder-10m"], table)
+    assert size.table["trained"].tolist() == [60, 70] and "ladder-2m, range over 2 seeds: 58 to 60" in size.alt
+    steps = specimen_growth.step_curve(root, "ladder-2m", table)
+    assert steps.table["step"].tolist() == [5, 40, 100] and "untrained, step 0: 50" in steps.alt
+
+
+def test_the_map_is_a_table_of_every_member_and_paradigm(tmp_path):
+    page = specimen_growth.growth_part(make_family(tmp_path), growth_scores())
+    cells = re.findall(r'<td style="--depth: (\d+)%" title="([^"]+)">(\d+)</td>', page)
+    assert len(cells) == 6 * len(NAMES) and ("20", "70.0 %, interval 68 to 72; untrained twin 50.0 %", "70") in cells
+    assert re.findall(r'<th scope="col"><code>([^<]+)', page)[0] == "ladder-2m@0"
+
+
+def test_no_ladder_is_silent_and_no_scores_are_said(tmp_path):
+    assert specimen_growth.growth_part(tmp_path, []) == ""
+    assert "bertology score" in specimen_growth.growth_part(make_family(tmp_path), [])
 
 
 def test_scores_are_read_from_the_file_that_the_command_writes(tmp_path):

@@ -9,6 +9,7 @@ the process at any moment loses at most the steps since the last one.
 import json
 import math
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from transformers.utils.logging import disable_progress_bar
 
 from ..errors import BertologyError
+from ..project import EVALUATIONS
 from . import checkpoints
 from .batches import Batches, run_tokenizer, tokenizer_digest
 from .card import write_card
@@ -120,6 +122,7 @@ class Pretraining:
             with replacing(final) as part:
                 self.write_model(part)
                 write_card(part, self.facts() | evaluation)
+                shutil.copy(self.folder / EVALUATIONS, part)
         self.processes.wait()
         return final
 
@@ -213,7 +216,7 @@ class Pretraining:
 
     def _forget_later_records(self) -> None:
         """Drops what was recorded after the checkpoint, or only half written."""
-        log = self.folder / "evaluations.jsonl"
+        log = self.folder / EVALUATIONS
         if not log.exists():
             return
         lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -258,7 +261,7 @@ class Pretraining:
                 console.print(f"warning: {share:.2%} of the held-out pieces of '{name}' are [UNK]; raise 'alphabet'")
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
-            with open(self.folder / "evaluations.jsonl", "a", encoding="utf-8") as log:
+            with open(self.folder / EVALUATIONS, "a", encoding="utf-8") as log:
                 log.write(json.dumps(evaluation) + "\n")
         except OSError as error:
             raise BertologyError(f"{self.folder} cannot be written ({error.strerror}).") from None

@@ -1,0 +1,92 @@
+"""Which embedded models belong together: a ladder of sizes, seeds of one recipe, checkpoints of one run.
+
+Read from the folders under `models/`: names say the family (`ladder-3m`, `ladder-1m-seed-2`, `name@step`), weights the
+number of parameters, `evaluations.jsonl` the steps and the held-out losses. Depends on `project` alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import EVALUATIONS, checkpoint_steps, embedded_models, find_root
+
+_RUNG = re.compile(r"(?P<family>.+)-\d+m")
+_SEED = re.compile(r"(?P<base>.+)-seed-\d+")
+
+
+def _project(root: Path | None) -> Path:
+    return root or find_root(Path(__file__).parent)
+
+
+def _folder(name: str, root: Path | None) -> Path:
+    return _project(root) / "models" / name
+
+
+def parameters(name: str, root: Path | None = None) -> int:
+    """How many numbers the weights of an embedded model hold (a tied matrix once); reads the file's header only."""
+    with (_folder(name, root) / "model.safetensors").open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return sum(math.prod(entry["shape"]) for key, entry in header.items() if key != "__metadata__")
+
+
+def evaluations(name: str, root: Path | None = None) -> list[dict]:
+    """What was evaluated on held-out text during the pre-training, in order of steps; empty where that was not kept."""
+    path = _folder(name, root) / EVALUATIONS
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return [json.loads(line) for line in lines]
+
+
+def held_out_loss(name: str, root: Path | None = None) -> float | None:
+    """The last held-out loss (nats a masked piece), None where none was kept."""
+    found = evaluations(name, root)
+    return found[-1]["mlm_loss"] if found else None
+
+
+def rungs(root: Path | None = None, family: str = "ladder") -> list[str]:
+    """The models of one recipe in order of size, smallest first: those called `<family>-<millions>m`.
+
+    Raises BertologyError where there are fewer than two.
+    """
+    base = _project(root)
+    names = [name for name in embedded_models(base) if (m := _RUNG.fullmatch(name)) and m["family"] == family]
+    if len(names) < 2:
+        raise BertologyError(f"The family '{family}' needs two models in {base / 'models'}, which has {len(names)}.")
+    return sorted(names, key=lambda name: parameters(name, base))
+
+
+def seeds(name: str, root: Path | None = None) -> list[str]:
+    """The model and its siblings that differ in the seed alone, `<name>-seed-<number>`; at least two, else an error."""
+    base = _project(root)
+    siblings = [other for other in embedded_models(base) if (m := _SEED.fullmatch(other)) and m["base"] == name]
+    if not siblings:
+        raise BertologyError(f"The model '{name}' has no siblings of another seed in {base / 'models'}.")
+    return [name, *siblings]
+
+
+def checkpoints(name: str, root: Path | None = None) -> dict[int, str]:
+    """Step of the pre-training -> model name, the finished model last.
+
+    Raises BertologyError where no checkpoints or no evaluations, which name the last step, lie beside the weights.
+    """
+    steps, found = checkpoint_steps(_folder(name, root)), evaluations(name, root)
+    if not steps or not found:
+        missing = EVALUATIONS if steps else "checkpoints"
+        raise BertologyError(f"The model '{name}' comes without {missing} of its pre-training.")
+    return {step: f"{name}@{step}" for step in steps} | {found[-1]["step"]: name}
+
+
+def groups(root: Path | None = None) -> dict[str, list[str]]:
+    """All embedded models under headings: specimens, then each ladder by size, then seeds."""
+    base = _project(root)
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in embedded_models(base):
+        rung, seed = _RUNG.fullmatch(name), _SEED.fullmatch(name)
+        heading = f"Seeds of {seed['base']}" if seed else f"Sizes: {rung['family']}" if rung else "Specimens"
+        found[heading].append(name)
+    order = sorted(found, key=lambda heading: ("Specimens", "Sizes", "Seeds").index(heading.split(":")[0].split()[0]))
+    return {heading: sorted(found[heading], key=lambda name: parameters(name, base)) for heading in order}

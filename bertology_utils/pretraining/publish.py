@@ -1,0 +1,28 @@
+"""From a finished run to an embedded model: the last step under its name, the kept ones as its checkpoints.
+
+Depends on `models` (checksums of checkpoints) and `files`.
+"""
+
+import shutil
+from pathlib import Path
+
+from ..errors import BertologyError
+from ..models import add_checkpoint
+from ..project import EVALUATIONS
+from .files import replacing
+
+
+def publish(run: Path, models: Path) -> Path:
+    """Copies the finished model of the folder `run` to `models/<its name>`, with evaluations and kept steps.
+
+    Returns the model's folder. Raises BertologyError where the run is not finished or the copy cannot be written.
+    """
+    final, target = run / "final", models / run.name
+    if not (final / "config.json").is_file():
+        raise BertologyError(f"{run} holds no finished model.")
+    with replacing(target) as part:
+        shutil.copytree(final, part)
+        shutil.copy(run / EVALUATIONS, part)
+        for kept in sorted(run.glob("step-*")):
+            add_checkpoint(part, int(kept.name.removeprefix("step-")), kept / "model.safetensors")
+    return target

@@ -1,0 +1,99 @@
+"""The comparison of objectives: paired differences, headings of the survey, the figure, and the empty state."""
+
+import csv
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bertology_utils import comparison
+from bertology_utils.errors import BertologyError
+from bertology_utils.figure_dots import _reach
+from bertology_utils.live_comparison import train_comparison
+from bertology_utils.pretraining.compare import RESULTS
+
+LOSSES = {"nano": (4.0, 4.1, 4.05), "spans": (3.7, 3.8, 3.76), "streams": (4.01, 4.1, 4.07), "odd": (9.0, 9.2, 9.1)}
+
+
+def table(**zorro):
+    return [
+        {"config": config, "study": "liu2019roberta", "objectives": "masked-tokens", "seed": str(seed), "budget": "600",
+         "steps": "9", "tokens": "601", "parameters": "1000000", "seconds": "1", "held_out_loss": str(loss),
+         **({"zorro": "60"} if zorro else {})}
+        for config, losses in LOSSES.items() for seed, loss in enumerate(losses)
+    ]  # fmt: skip
+
+
+def test_differences_are_paired_by_seed_with_a_t_interval():
+    found = comparison.differences(table())
+    spans = found["spans"]
+    assert spans.values == pytest.approx([-0.3, -0.3, -0.29]) and spans.spread == pytest.approx(0.1)
+    low, high = stats.t.interval(0.95, 2, loc=spans.mean, scale=stats.sem(spans.values))
+    assert (spans.low, spans.high) == pytest.approx((low, high))
+    assert [name for name, d in found.items() if d.exceeds] == ["spans", "odd"]
+
+
+def test_a_seed_that_the_base_lacks_is_not_compared():
+    rows = [row for row in table() if (row["config"], row["seed"]) != ("nano", "1")]
+    assert len(comparison.differences(rows)["spans"].values) == 2
+
+
+def test_rows_are_sorted_as_the_survey_sorts_the_proposals():
+    assert comparison.by_axis(["streams", "odd", "spans"]) == {
+        "What to mask": ["spans"], "Where to mask": ["streams"], "Other": ["odd"],
+    }  # fmt: skip
+
+
+def test_every_recipe_of_the_project_has_a_heading():
+    from bertology_utils.models import ROOT
+
+    names = {path.stem for path in (ROOT / "configs" / "pretraining" / "compare").glob("*.yaml")} - {comparison.BASE}
+    assert names == {name for members in comparison.AXES.values() for name in members}
+
+
+def test_the_words_name_what_is_clear():
+    told = comparison.told(comparison.differences(table()))
+    assert "Of 3 variants 2 differ" in told and "spans (-0.297)" in told and "worse: odd (+5.050)" in told
+    assert "streams" not in told and "4 recipes × 3 seeds" in comparison.trust(table())
+
+
+def test_live_and_recorded_are_told_side_by_side():
+    live = [row for row in table() if row["config"] in ("nano", "streams")]
+    assert comparison.side_by_side(live, table()) == "In both tables: streams +0.010 live, +0.010 recorded."
+
+
+def test_the_figure_has_a_panel_a_measure_and_a_row_a_variant():
+    figure = comparison.comparison_figure(table(zorro=True))
+    assert len(figure.figure.axes) == 2 and list(figure.table["variant"]) == ["spans", "streams", "odd"]
+    assert "2 of 3 rows are clear of the spread of the seeds: spans -0.297, odd +5.05" in figure.alt
+    assert len(comparison.comparison_figure(table()).figure.axes) == 1
+
+
+def test_a_row_far_outside_does_not_squeeze_the_others():
+    dots = {name: comparison.Dots(np.array([mean, mean]), mean, mean, mean, True) for name, mean in
+            (("a", 0.1), ("b", -0.2), ("far", 5.0))}  # fmt: skip
+    assert _reach(dots) == pytest.approx(1.15 * 0.2)
+
+
+def test_no_table_no_base_and_mixed_budgets(tmp_path):
+    assert comparison.read_comparison(tmp_path / "none.csv") == [] and comparison.measures([]) == []
+    with pytest.raises(BertologyError, match="two seeds of its base"):
+        comparison.differences([row for row in table() if row["config"] != "nano"])
+    with pytest.raises(BertologyError, match="mixes budgets"):
+        comparison.differences([*table(), table()[0] | {"budget": "700"}])
+
+
+def test_the_live_comparison_gives_rows_like_the_recorded_table(tmp_path):
+    words = ["the", "a", "dog", "cat", "bird", "tree", "sees", "likes", "finds", "old", "red", "small"]
+    rng = np.random.default_rng(0)
+    documents = [[[*rng.choice(words, 5), "."] for _ in range(2)] for _ in range(240)]
+    objectives = {"nano": {"objectives": {"masked-tokens": 1}}, "next-sentence": {}}
+    rows = train_comparison(documents, 400, (0, 1), objectives)
+    assert [(row["config"], row["seed"]) for row in rows] == [(c, s) for c in objectives for s in (0, 1)]
+    assert rows[2]["objectives"] == "masked-tokens + next-sentence" and RESULTS.name == "pretraining_objectives.csv"
+    path = tmp_path / "table.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert set(comparison.differences(comparison.read_comparison(path))) == {"next-sentence"}
