@@ -8,6 +8,7 @@ from bertology_utils import multilingual as multi
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.errors import BertologyError
 from bertology_utils.mlm_training import mlm_losses
+from bertology_utils.twins import SHIFT, shift_word
 
 SUBJECTS = [[article, noun] for article in ("the", "a") for noun in ("dog", "cat", "owl")]
 SENTENCES = [[*subject, verb] for subject in SUBJECTS for verb in ("sleeps", "runs", "sings", "waits")]
@@ -20,8 +21,8 @@ def test_twin_language_shares_what_was_asked():
         translated = {word for sentence in SENTENCES for word in twin.translate(sentence)}
         assert len(types & translated) == round(overlap * len(types)) and len(translated) == len(types)
     inverted = multi.twin_language(SENTENCES, inverted=True)
-    assert inverted.translate(["a", "dog"]) == (multi.shift_word("dog"), multi.shift_word("a"))
-    assert multi.shift_word(multi.shift_word("dog"), -multi.SHIFT) == "dog"
+    assert inverted.translate(["a", "dog"]) == (shift_word("dog"), shift_word("a"))
+    assert shift_word(shift_word("dog"), -SHIFT) == "dog"
 
 
 def test_shifted_ids_keep_special_and_shared_pieces():
