@@ -229,6 +229,18 @@ def word_level_map(maps: torch.Tensor, encoding: Encoding, keep_special: bool = 
     return averages @ maps @ members.T
 
 
+def sentence_map(specimen: Specimen, sentence: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    """One sentence's units (words, and special pieces in place) and its maps (layers, heads, units, units)."""
+    [(_, encoding, maps)] = attention_maps(specimen, [sentence])
+    pieces = specimen.tokenizer.convert_ids_to_tokens(encoding.input_ids)
+    # A word's pieces share its index, so keys are unique and keep the order of the units.
+    units = {
+        ("special", place) if word is None else word: pieces[place] if word is None else sentence[word]
+        for place, word in enumerate(encoding.word_ids)
+    }
+    return list(units.values()), word_level_map(maps, encoding, keep_special=True).numpy()
+
+
 def map_similarity(
     first: Specimen, second: Specimen, sentences: Sequence[Sequence[str]], budget: int = 2048
 ) -> np.ndarray:

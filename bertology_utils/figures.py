@@ -1,8 +1,8 @@
 """The house's figures: one function per kind, each returning a `Figure` with computed alternative text and the table
 behind it.
 
-Depends on figure_style (palette, axes, intervals), figure_html (the display object), figure_maps, figure_bars and
-figure_arcs (kinds with a module of their own), matplotlib, numpy and pandas; knows no model.
+Depends on figure_style (palette, axes, intervals), figure_html (the display object), figure_maps, figure_bars,
+figure_arcs and figure_explorers (kinds with a module of their own), matplotlib, numpy and pandas; knows no model.
 The model is drawn in a strong colour, a control or twin in dashed or hatched grey, a published number as an open
 marker.
 A series is an array of values, a matrix whose last axis holds items or seeds (drawn as mean and 95 % bootstrap
@@ -21,6 +21,7 @@ from scipy.stats import spearmanr
 from bertology_utils.errors import BertologyError
 from bertology_utils.figure_arcs import arc_tree
 from bertology_utils.figure_bars import bars, pairs
+from bertology_utils.figure_explorers import attention_explorer, layer_explorer
 from bertology_utils.figure_html import INK, Figure
 from bertology_utils.figure_maps import head_map, heat
 from bertology_utils.figure_style import (
@@ -34,7 +35,20 @@ from bertology_utils.figure_style import (
     style_of,
 )
 
-__all__ = ["Figure", "arc_tree", "bars", "curve", "head_map", "heat", "layer_lines", "pairs", "scatter", "table"]
+__all__ = [
+    "Figure",
+    "arc_tree",
+    "attention_explorer",
+    "bars",
+    "curve",
+    "head_map",
+    "heat",
+    "layer_explorer",
+    "layer_lines",
+    "pairs",
+    "scatter",
+    "table",
+]
 
 Values = Sequence | np.ndarray
 

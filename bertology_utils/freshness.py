@@ -19,7 +19,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.project import CHAPTERS, Job, embedded_models, hub_folder, model_folder, read_json
 
 PACKAGE = "bertology_utils"
-DATA_SUFFIXES = {".yaml", ".yml", ".csv", ".json", ".txt"}
+DATA_SUFFIXES = {".yaml", ".yml", ".csv", ".json", ".txt", ".css", ".js"}
 DATA_VARIABLES = ("BERTOLOGY_DATA", "BERTOLOGY_SOURCES")
 NOT_THE_MODEL = {".md", ".part", ".log"}
 

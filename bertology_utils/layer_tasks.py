@@ -302,7 +302,7 @@ def masked_word_hits(specimen: Specimen, sentences: Words, seed: int = 0) -> np.
     for rows, batch in masked_batches(specimen, [list(s) for s in sentences], seed, budget=1024):
         chosen = batch["labels"] != IGNORED
         inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
-        logits = _logits_of_layers(specimen, inputs, chosen)
+        logits = logits_of_layers(specimen, inputs, chosen)
         hits = (logits.argmax(-1) == batch["labels"][chosen]).float()  # (layers + 1, chosen)
         counts = chosen.sum(1)
         sums = torch.zeros(len(hits), len(counts)).index_add(1, chosen.nonzero()[:, 0], hits)
@@ -310,7 +310,7 @@ def masked_word_hits(specimen: Specimen, sentences: Words, seed: int = 0) -> np.
     return result
 
 
-def _logits_of_layers(specimen: Specimen, inputs: dict, chosen: torch.Tensor) -> torch.Tensor:
+def logits_of_layers(specimen: Specimen, inputs: dict, chosen: torch.Tensor) -> torch.Tensor:
     """(layers + 1, chosen, vocabulary): the head sees every layer's vectors in the place of the last one's."""
 
     def every_layer(module, arguments, output):
