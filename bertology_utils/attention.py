@@ -229,8 +229,13 @@ def word_level_map(maps: torch.Tensor, encoding: Encoding, keep_special: bool = 
     return averages @ maps @ members.T
 
 
-def sentence_map(specimen: Specimen, sentence: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """One sentence's units (words, and special pieces in place) and its maps (layers, heads, units, units)."""
+def sentence_map(
+    specimen: Specimen, sentence: Sequence[str], among_words: bool = False
+) -> tuple[list[str], np.ndarray]:
+    """One sentence's units (words, and special pieces in place) and its maps (layers, heads, units, units).
+
+    `among_words` takes special pieces and punctuation out as targets and rescales what is left of each row to one.
+    """
     [(_, encoding, maps)] = attention_maps(specimen, [sentence])
     pieces = specimen.tokenizer.convert_ids_to_tokens(encoding.input_ids)
     # A word's pieces share its index, so keys are unique and keep the order of the units.
@@ -238,7 +243,11 @@ def sentence_map(specimen: Specimen, sentence: Sequence[str]) -> tuple[list[str]
         ("special", place) if word is None else word: pieces[place] if word is None else sentence[word]
         for place, word in enumerate(encoding.word_ids)
     }
-    return list(units.values()), word_level_map(maps, encoding, keep_special=True).numpy()
+    whole = word_level_map(maps, encoding, keep_special=True)
+    if among_words:
+        kept = torch.tensor([not isinstance(key, tuple) and unit not in PUNCTUATION for key, unit in units.items()])
+        whole = torch.nn.functional.normalize(whole * kept, p=1, dim=-1)
+    return list(units.values()), whole.numpy()
 
 
 def map_similarity(

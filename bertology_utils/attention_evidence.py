@@ -347,19 +347,28 @@ def depth_shares(per_layer: np.ndarray) -> dict[str, np.ndarray]:
     return {"lower": per_layer[:, :third].mean(1), "upper": per_layer[:, third:].mean(1)}
 
 
-def relation_marks(scores: dict[str, RelationScore], margin: float = 0.1) -> dict[str, str]:
-    """What to say of heads, by their printed name: the relations whose best head beats the best fixed offset by a margin.
-
-    Margin and shares refer to the sentences that did not choose the head; the clearest relation comes first.
-    """
+def clear_relations(scores: dict[str, RelationScore], margin: float = 0.1) -> list[str]:
+    """The relations whose best head beats the best fixed offset by a margin where it was not chosen, clearest first."""
     gains = {name: score.head_hits.mean() - score.offset_hits.mean() for name, score in scores.items() if name != "all"}
+    return sorted((name for name, gain in gains.items() if gain >= margin), key=gains.get, reverse=True)
+
+
+def relation_marks(scores: dict[str, RelationScore], relations: Sequence[str]) -> dict[str, str]:
+    """What to say of the best heads of some relations, by the head's printed name, in the order of the relations."""
     marks: dict[str, list[str]] = {}
-    for relation in sorted((name for name in gains if gains[name] >= margin), key=gains.get, reverse=True):
+    for relation in relations:
         score = scores[relation]
-        arrow = "dependent → head" if score.direction == "dependent" else "head → dependent"
-        shares = f"{score.head_hits.mean():.0%}, best offset {score.offset_hits.mean():.0%}"
-        marks.setdefault(score.name, []).append(f"{relation}, {arrow}, {shares}".replace("%", " %"))
+        arrow = "dependent to head" if score.direction == "dependent" else "head to dependent"
+        head, offset = 100 * score.head_hits.mean(), 100 * score.offset_hits.mean()
+        text = f"{relation} ({arrow}), {head:.0f} % of {score.n}, best offset {offset:.0f} %"
+        marks.setdefault(score.name, []).append(text)
     return {head: "; ".join(texts) for head, texts in marks.items()}
+
+
+def sentence_with(sentences: Sequence, relations: Sequence[str], longest: int = 14):
+    """The first sentence of at most `longest` words with the most of the relations; else the shortest sentence."""
+    short = [s for s in sentences if len(s.words) <= longest] or [min(sentences, key=lambda s: len(s.words))]
+    return max(short, key=lambda s: len(set(relations) & set(s.deprels)))
 
 
 def relation_rows(scores: dict[str, RelationScore], control: dict[str, RelationScore]) -> list[dict]:

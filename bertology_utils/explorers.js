@@ -85,18 +85,18 @@
 
     function sentence() {
       const name = nameOf(state.head), head = `Head ${name}${names.length > 1 ? `, ${names[state.view]}` : ""}`;
-      const mark = state.view === 0 && marks[name] ? ` (${marks[name]})` : "";
+      const mark = marks[name] && !data.unmarked[state.view] ? ` Relation: ${marks[name]}.` : "";
       if (state.word !== null) {
         const [first, second] = units.map((unit, i) => [weight(state.word, i), unit]).sort((a, b) => b[0] - a[0]);
-        return `${head}${mark}: “${units[state.word]}” looks mostly at “${first[1]}” (${percent(first[0])})`
-          + `${second ? `, then at “${second[1]}” (${percent(second[0])})` : ""}.`;
+        return `${head}: “${units[state.word]}” looks mostly at “${first[1]}” (${percent(first[0])})`
+          + `${second ? `, then at “${second[1]}” (${percent(second[0])})` : ""}.${mark}`;
       }
       const received = units.map((_, j) => units.reduce((sum, _, i) => sum + weight(i, j), 0) / count);
       const most = received.indexOf(Math.max(...received));
       let best = [0, 0];
       units.forEach((_, i) => units.forEach((_, j) => { if (weight(i, j) > weight(...best)) best = [i, j]; }));
-      return `${head}${mark}: most attention goes to “${units[most]}” (${percent(received[most])} of all); the strongest `
-        + `single weight is “${units[best[0]]}” to “${units[best[1]]}” (${percent(weight(...best))}).`;
+      return `${head}: most attention goes to “${units[most]}” (${percent(received[most])} of all); the strongest `
+        + `single weight is “${units[best[0]]}” to “${units[best[1]]}” (${percent(weight(...best))}).${mark}`;
     }
 
     function draw() {

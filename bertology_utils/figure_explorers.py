@@ -24,12 +24,11 @@ from matplotlib.image import imsave
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.figure_html import Figure, table_html
-from bertology_utils.figure_style import PALETTE
+from bertology_utils.figure_style import PALETTE, is_control
 
 if TYPE_CHECKING:
     from bertology_utils.layer_views import LayerView
-
-TWIN = "untrained twin"
+PARTS = ("css", "js")
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Explorer(Figure):
     opened: bool = False
 
     def _repr_html_(self) -> str:
-        style, script = (files("bertology_utils").joinpath(f"explorers.{kind}").read_text("utf-8") for kind in ("css", "js"))
+        style, script = (files("bertology_utils").joinpath(f"explorers.{part}").read_text("utf-8") for part in PARTS)
         caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
         return (
             f'<style>{style}</style><figure class="house-figure explorer" data-kind="{self.kind}">'
@@ -64,19 +63,18 @@ def quantised(maps: np.ndarray) -> np.ndarray:
 
 def attention_explorer(
     units: Sequence[str],
-    maps: np.ndarray,
-    twin: np.ndarray | None = None,
+    views: Mapping[str, np.ndarray],
     *,
     marks: Mapping[str, str] | None = None,
     caption: str = "",
 ) -> Explorer:
-    """All heads of one sentence as a grid of small maps; one of them, chosen by mouse or keyboard, as lines between words.
+    """All heads of a sentence as a grid of small maps; the one chosen by mouse or keyboard as lines between words.
 
-    units: words and special pieces; maps and twin (layers, heads, units, units) from source row to target column, rows
-    with a sum of at most one; marks: head names as printed ("2-5") to what is said of them, framed in the grid.
-    Raises BertologyError where shapes differ or a mark names no head.
+    units: words and special pieces; views: names to maps (layers, heads, units, units) from source row to target
+    column, rows with a sum of at most one; marks: head names as printed ("2-5") to what is said of them, framed in
+    every view but a control's. Raises BertologyError where shapes differ or a mark names no head.
     """
-    marks, views = dict(marks or {}), {"model": np.asarray(maps)} | ({} if twin is None else {TWIN: np.asarray(twin)})
+    marks, views = dict(marks or {}), {name: np.asarray(maps) for name, maps in views.items()}
     layers, heads = _checked_grid(units, views)
     names = [f"{layer + 1}-{head + 1}" for layer in range(layers) for head in range(heads)]
     unknown = [name for name in marks if name not in names]
@@ -84,27 +82,28 @@ def attention_explorer(
         raise BertologyError(f"attention_explorer: no head {', '.join(unknown)} in {layers} layers by {heads} heads.")
     told = "; ".join(f"{name}: {text}" for name, text in marks.items()) or "none"
     alt = (
-        f"Attention maps of {layers} layers by {heads} heads for the sentence “{' '.join(units)}”: each a square, from the "
-        f"attending word (row) to the attended (column). Framed heads: {told}."
+        f"Attention maps of {layers} layers by {heads} heads for the sentence “{' '.join(units)}”: each a square, from "
+        f"the attending word (row) to the attended (column). Framed heads: {told}."
     )
-    body = "".join(_grid(name, array, units, marks if name == "model" else {}) for name, array in views.items())
     data = {
         "units": list(units),
         "layers": layers,
         "heads": heads,
         "marks": marks,
+        "unmarked": [is_control(name) for name in views],
         "start": names.index(next(iter(marks), names[0])),
-        "views": {name: base64.b64encode(quantised(array).tobytes()).decode() for name, array in views.items()},
+        "views": {name: base64.b64encode(quantised(maps).tobytes()).decode() for name, maps in views.items()},
     }
-    table = _head_table(units, views["model"], names, marks)
-    return Explorer(None, alt, table, caption, kind="attention", body=body, data=_json(data))
+    body = "".join(_grid(name, maps, units, {} if is_control(name) else marks) for name, maps in views.items())
+    table = _head_table(units, next(iter(views.values())), names, marks)
+    return Explorer(None, alt, table, caption, kind="attention", body=body + _legend(marks), data=_json(data))
 
 
 def layer_explorer(views: Mapping[str, LayerView], *, start: int = 0, caption: str = "") -> Explorer:
-    """What each word of a sentence is at each layer: the head's guesses if it is masked, its nearest words, its cosines.
+    """What each word of a sentence is at each layer: guesses of the masked word, nearest words, cosines.
 
-    views: one `LayerView` for each model, of the same words and contexts, the first one shown first; start: the word shown
-    first. Raises BertologyError where the views differ in their words.
+    views: a `LayerView` for each model, all of the same words and contexts; start: index of the word shown first.
+    Raises BertologyError where the views differ in words or contexts.
     """
     view = next(iter(views.values()))
     if any(other.words != view.words or other.contexts != view.contexts for other in views.values()):
@@ -131,9 +130,8 @@ def _checked_grid(units: Sequence[str], views: Mapping[str, np.ndarray]) -> tupl
     shapes = {array.shape for array in views.values()}
     shape = next(iter(shapes))
     if len(shapes) > 1 or len(shape) != 4 or shape[2:] != (len(units), len(units)):
-        raise BertologyError(
-            f"attention_explorer needs maps (layers, heads, {len(units)}, {len(units)}), got {', '.join(map(str, shapes))}."
-        )
+        needed, got = f"(layers, heads, {len(units)}, {len(units)})", ", ".join(map(str, sorted(shapes)))
+        raise BertologyError(f"attention_explorer needs maps {needed}, got {got}.")
     return shape[:2]
 
 
@@ -143,29 +141,33 @@ def _grid(name: str, maps: np.ndarray, units: Sequence[str], marks: Mapping[str,
     columns, rows = ("".join(f"<span>{i + 1}</span>" for i in range(size)) for size in (heads, layers))
     frames = "".join('<span style="grid-area:{} / {}"></span>'.format(*mark.split("-")) for mark in marks)
     alt = html.escape(f"{name}: {layers} layers (rows) by {heads} heads (columns) over “{' '.join(units)}”", quote=True)
-    items = "".join(f"<li>{html.escape(f'{mark}: {text}')}</li>" for mark, text in marks.items())
-    legend = f'<ul class="explorer-marks">{items}</ul>' if items else ""
     return (
-        f'<div class="explorer-map" style="--rows:{layers};--columns:{heads}"><p>{name}; rows are layers, columns heads</p>'
+        f'<div class="explorer-map" style="--rows:{layers};--columns:{heads}">'
+        f"<p>{html.escape(name)}: rows are layers, columns heads</p>"
         f'<div class="explorer-columns" aria-hidden="true">{columns}</div>'
         f'<div class="explorer-rows" aria-hidden="true">{rows}</div><div class="explorer-tiles">'
-        f'<img src="data:image/png;base64,{_bitmap(maps)}" alt="{alt}"><div class="explorer-grid">{frames}</div></div>'
-        f"{legend}</div>"
+        f'<img src="data:image/png;base64,{_bitmap(maps)}" alt="{alt}">'
+        f'<div class="explorer-grid">{frames}</div></div></div>'
     )
+
+
+def _legend(marks: Mapping[str, str]) -> str:
+    items = "".join(f"<li>{html.escape(f'{mark}: {text}')}</li>" for mark, text in marks.items())
+    return f'<ul class="explorer-marks">{items}</ul>' if items else ""
 
 
 def _bitmap(maps: np.ndarray) -> str:
     """All maps as one transparent PNG, a pixel a weight and one clear pixel around each map; base64.
 
-    The weight is the opacity of one colour, so that the picture reads on light and on dark paper; the root makes the
-    even share of a long sentence visible.
+    The root of the weight is the opacity of one colour: the picture reads on light and on dark paper, and the even
+    share of a long sentence is still visible.
     """
     layers, heads, size, _ = maps.shape
     padded = np.pad(np.sqrt(np.clip(maps, 0, 1)), ((0, 0), (0, 0), (1, 1), (1, 1)))
     opacity = padded.transpose(0, 2, 1, 3).reshape(layers * (size + 2), heads * (size + 2))
     pixels = np.empty((*opacity.shape, 4), dtype=np.uint8)
     pixels[..., :3] = np.round(255 * np.array(to_rgb(PALETTE[0])))
-    pixels[..., 3] = quantised(opacity)
+    pixels[..., 3] = 17 * np.round(15 * opacity)  # sixteen shades compress well; the script has the exact weights
     buffer = io.BytesIO()
     imsave(buffer, pixels, format="png", metadata={"Software": None}, pil_kwargs={"optimize": True})
     return base64.b64encode(buffer.getvalue()).decode()
