@@ -101,7 +101,8 @@
 
     function draw() {
       maps.forEach((map, view) => { map.hidden = view !== state.view; });
-      maps[state.view].querySelector(".explorer-tiles").append(grid);
+      const place = maps[state.view].querySelector(".explorer-tiles");
+      if (grid.parentNode !== place) place.append(grid);  // moving it takes the focus away
       tiles.forEach((tile, head) => tile.setAttribute("aria-selected", head === state.head));
       from.forEach((button, i) => button.setAttribute("aria-pressed", i === state.word));
       to.forEach((span, j) => {

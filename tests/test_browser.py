@@ -46,6 +46,9 @@ def test_every_page_was_opened(report):
     assert report["pages"] == len(built)
 
 
-@pytest.mark.parametrize("kind", ["outside", "console", "failed", "axe", "fragments", "sideways", "ledger", "file"])
+KINDS = ("outside", "console", "failed", "axe", "fragments", "sideways", "ledger", "explorers", "file")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_problem_of_this_kind(report, kind):
     assert report["problems"][kind] == []

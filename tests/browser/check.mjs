@@ -1,6 +1,6 @@
 // Opens every page of the built book in a headless browser, over localhost, and prints what is wrong as one JSON object:
 // requests to the outside, console errors, failed loads, serious accessibility findings, broken fragments, sideways scrolling,
-// and whether the ledger's filter works by keyboard. usage: node check.mjs HTML_FOLDER SCREENSHOT_FOLDER CHROMIUM
+// and whether the ledger's filter and the explorers work by keyboard. usage: node check.mjs HTML_FOLDER SCREENSHOT_FOLDER CHROMIUM
 import { createServer } from "node:http";
 import { readFile, readdir, mkdir } from "node:fs/promises";
 import { extname, join, normalize, relative } from "node:path";
@@ -33,7 +33,7 @@ async function pagesBelow(folder) {
     .filter((name) => /^(book|notebooks)\//.test(name)).sort();
 }
 
-const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], ledger: [], file: [] };
+const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], ledger: [], explorers: [], file: [] };
 
 function watch(page, name, allowed) {
   page.on("request", (r) => { if (!r.url().startsWith(allowed) && !/^(data|blob):/.test(r.url())) problems.outside.push(`${name}: ${r.url()}`); });
@@ -109,6 +109,41 @@ async function ledgerByKeyboard(browser) {
   await page.close();
 }
 
+// Every explorer of a page: the arrows move one tab stop and what is said follows, also at a phone's width and after the switch.
+async function explorersByKeyboard(browser, name, moves) {
+  const page = await browser.newPage({ viewport: SIZES.phone, reducedMotion: "reduce" });
+  watch(page, name, origin);
+  await page.goto(`${origin}/${name}`);
+  const found = await page.locator("figure.explorer").all();
+  if (!found.length) problems.explorers.push(`${name}: no explorer`);
+  for (const explorer of found) {
+    const said = () => explorer.locator("[aria-live=polite]").textContent();
+    for (const [group, keys, wanted] of moves) {
+      const stops = explorer.locator(`${group} button[tabindex="0"]`), before = await said();
+      if ((await stops.count()) !== 1) problems.explorers.push(`${name}: ${await stops.count()} tab stops in ${group}`);
+      await stops.first().focus();
+      for (const key of keys) await page.keyboard.press(key);
+      const state = await page.evaluate(() => ["aria-pressed", "aria-selected", "tabindex"].map((a) => document.activeElement.getAttribute(a)));
+      if (!state.slice(0, 2).includes("true") || state[2] !== "0") problems.explorers.push(`${name}: ${keys} in ${group} chose nothing: ${state}`);
+      const after = await said();
+      if (after === before || !after.includes(wanted)) problems.explorers.push(`${name}: after ${keys} in ${group} it says ${after}`);
+    }
+    const before = await said();
+    await explorer.locator(".explorer-switch button").last().press("Enter");
+    if ((await said()) === before) problems.explorers.push(`${name}: the switch changes nothing`);
+  }
+  await page.close();
+}
+
+// What is left of the explorers where no script runs: the small multiples, or the open table.
+async function explorersWithoutScript(browser, name, content) {
+  const context = await browser.newContext({ javaScriptEnabled: false }), page = await context.newPage();
+  await page.goto(`${origin}/${name}`);
+  const box = await page.locator(`figure.explorer ${content}`).first().boundingBox();
+  if (!box || box.height < 100) problems.explorers.push(`${name}: without scripts there is no ${content}`);
+  await context.close();
+}
+
 async function withoutServer(browser) {
   const page = await browser.newPage();
   watch(page, "file://", "file://");
@@ -126,6 +161,12 @@ for (const name of pages) {
 }
 checkFragments(anchors);
 await ledgerByKeyboard(browser);
+await explorersByKeyboard(browser, "notebooks/attention.html", [
+  [".explorer-grid", ["Home", "ArrowDown", "ArrowRight"], "-2,"], [".explorer-lines", ["ArrowDown"], "looks mostly at"]]);
+await explorersByKeyboard(browser, "notebooks/layers.html", [
+  [".explorer-words", ["Home", "ArrowRight"], "says"], [".explorer-ladder", ["End"], "embeddings"]]);
+await explorersWithoutScript(browser, "notebooks/attention.html", ".explorer-tiles img");
+await explorersWithoutScript(browser, "notebooks/layers.html", "details table");
 await withoutServer(browser);
 await browser.close();
 server.close();
