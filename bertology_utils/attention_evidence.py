@@ -29,6 +29,7 @@ from .relations import (
     head_predictors,
     relation_scores,
 )  # fmt: skip
+from .statistics import bootstrap, percentile_interval
 from .text import encode_words
 
 Words = Sequence[Sequence[str]]
@@ -348,27 +349,21 @@ def depth_shares(per_layer: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def clear_relations(scores: dict[str, RelationScore], margin: float = 0.1) -> list[str]:
-    """The relations whose best head beats the best fixed offset by a margin where it was not chosen, clearest first."""
-    gains = {name: score.head_hits.mean() - score.offset_hits.mean() for name, score in scores.items() if name != "all"}
-    return sorted((name for name, gain in gains.items() if gain >= margin), key=gains.get, reverse=True)
+    """The relations whose best head beats the best fixed offset where neither was chosen, clearest first.
+
+    The difference must reach the margin, and its paired 95 % interval lie above zero: a few edges prove nothing.
+    """
+    gains = {name: _gain(score) for name, score in scores.items() if name != "all"}
+    clear = [name for name, (gain, low) in gains.items() if gain >= margin and low > 0]
+    return sorted(clear, key=gains.get, reverse=True)
 
 
-def relation_marks(scores: dict[str, RelationScore], relations: Sequence[str]) -> dict[str, str]:
-    """What to say of the best heads of some relations, by the head's printed name, in the order of the relations."""
-    marks: dict[str, list[str]] = {}
-    for relation in relations:
-        score = scores[relation]
-        arrow = "dependent to head" if score.direction == "dependent" else "head to dependent"
-        head, offset = 100 * score.head_hits.mean(), 100 * score.offset_hits.mean()
-        text = f"{relation} ({arrow}), {head:.0f} % of {score.n}, best offset {offset:.0f} %"
-        marks.setdefault(score.name, []).append(text)
-    return {head: "; ".join(texts) for head, texts in marks.items()}
-
-
-def sentence_with(sentences: Sequence, relations: Sequence[str], longest: int = 14):
-    """The first sentence of at most `longest` words with the most of the relations; else the shortest sentence."""
-    short = [s for s in sentences if len(s.words) <= longest] or [min(sentences, key=lambda s: len(s.words))]
-    return max(short, key=lambda s: len(set(relations) & set(s.deprels)))
+def _gain(score: RelationScore) -> tuple[float, float]:
+    """Best head minus best offset over the scored edges, and the lower end of its interval."""
+    hits = {"head": score.head_hits.astype(float), "offset": score.offset_hits.astype(float)}
+    draws = bootstrap(lambda means: np.array([means["head"] - means["offset"]]), hits)[:, 0]
+    gain = float(hits["head"].mean() - hits["offset"].mean())
+    return gain, percentile_interval(draws, gain)[0]
 
 
 def relation_rows(scores: dict[str, RelationScore], control: dict[str, RelationScore]) -> list[dict]:

@@ -1,6 +1,6 @@
 // Brings the explorers of a page to life; runs once after each of them, and starts each once. No ids, no library, no request.
 (() => {
-  const percent = (share) => `${Math.round(100 * share)} %`;
+  const percent = (share) => (share > 0 && share < 0.005 ? "< 1 %" : `${Math.round(100 * share)} %`);
 
   function make(tag, properties = {}, ...children) {
     const { attributes = {}, style = {}, ...rest } = properties;

@@ -146,7 +146,9 @@ def _grid(name: str, maps: np.ndarray, units: Sequence[str], marks: Mapping[str,
         f"<p>{html.escape(name)}: rows are layers, columns heads</p>"
         f'<div class="explorer-columns" aria-hidden="true">{columns}</div>'
         f'<div class="explorer-rows" aria-hidden="true">{rows}</div><div class="explorer-tiles">'
-        f'<img src="data:image/png;base64,{_bitmap(maps)}" alt="{alt}">'
+        # The theme puts a light sheet under pictures in the dark; class and style keep it away from this one.
+        '<img class="dark-light" style="background:none;padding:0;border-radius:0" '
+        f'src="data:image/png;base64,{_bitmap(maps)}" alt="{alt}">'
         f'<div class="explorer-grid">{frames}</div></div></div>'
     )
 

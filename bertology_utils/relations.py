@@ -169,6 +169,24 @@ def _best_head(heads: dict[str, Hits], chosen: np.ndarray) -> tuple[str, tuple[i
     return direction, (int(layer), int(head))
 
 
+def relation_marks(scores: dict[str, RelationScore], relations: Sequence[str]) -> dict[str, str]:
+    """What to say of the best heads of some relations, by the head's printed name, in the order of the relations."""
+    marks: dict[str, list[str]] = {}
+    for relation in relations:
+        score = scores[relation]
+        arrow = "dependent to head" if score.direction == "dependent" else "head to dependent"
+        head, offset = 100 * score.head_hits.mean(), 100 * score.offset_hits.mean()
+        text = f"{relation} ({arrow}), {head:.0f} % of {score.n}, best offset {offset:.0f} %"
+        marks.setdefault(score.name, []).append(text)
+    return {head: "; ".join(texts) for head, texts in marks.items()}
+
+
+def sentence_with(sentences: Sequence, relations: Sequence[str], longest: int = 14):
+    """The first sentence of at most `longest` words with the most of the relations; else the shortest sentence."""
+    short = [s for s in sentences if len(s.words) <= longest] or [min(sentences, key=lambda s: len(s.words))]
+    return max(short, key=lambda s: len(set(relations) & set(s.deprels)))
+
+
 # --- patterns -------------------------------------------------------------------------------------------------------
 
 

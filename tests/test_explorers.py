@@ -11,12 +11,12 @@ import torch
 
 from bertology_utils import figures
 from bertology_utils.attention import attention_maps, sentence_map, word_level_map
-from bertology_utils.attention_evidence import clear_relations, relation_marks, sentence_with
+from bertology_utils.attention_evidence import clear_relations
 from bertology_utils.errors import BertologyError
 from bertology_utils.figure_explorers import quantised
 from bertology_utils.layer_views import LayerView, layer_view, masked_guesses
 from bertology_utils.models import load
-from bertology_utils.relations import RelationScore
+from bertology_utils.relations import RelationScore, relation_marks, sentence_with
 
 RANDOM = np.random.default_rng(0)
 SENTENCE = ["the", "old", "king", "sees", "her", "red", "apples", "."]
@@ -129,18 +129,19 @@ def test_among_words_is_the_whole_map_without_other_targets_rescaled(specimen):
     assert among.sum() == pytest.approx(among[..., kept].sum())
 
 
-def score(relation, head_share, offset_share, head=0):
-    hits = [np.arange(10) < 10 * share for share in (head_share, offset_share)]
+def score(relation, head_share, offset_share, head=0, n=50):
+    hits = [np.arange(n) < n * share for share in (head_share, offset_share)]
     return RelationScore(relation, 1, head, "dependent", -1, *hits)
 
 
 def test_marks_are_the_heads_that_clearly_beat_an_offset():
     scores = {s.relation: s for s in (score("all", 0.9, 0.1), score("obj", 0.8, 0.6), score("det", 0.9, 0.9),
-                                      score("amod", 0.7, 0.2, head=1), score("case", 0.9, 0.5))}  # fmt: skip
+                                      score("amod", 0.7, 0.2, head=1), score("case", 0.9, 0.5),
+                                      score("rare", 0.6, 0.4, n=5), score("slight", 0.9, 0.85, n=400))}  # fmt: skip
     assert clear_relations(scores) == ["amod", "case", "obj"]
     marks = relation_marks(scores, clear_relations(scores))
     assert list(marks) == ["1-2", "1-1"]
-    assert marks["1-1"].startswith("case (dependent to head), 90 % of 10, best offset 50 %; obj")
+    assert marks["1-1"].startswith("case (dependent to head), 90 % of 50, best offset 50 %; obj")
 
 
 def test_the_sentence_shown_has_the_marked_relations():
