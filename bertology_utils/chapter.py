@@ -18,8 +18,10 @@ from IPython.display import HTML, Markdown, display
 from transformers.utils import logging as transformers_logging
 
 from . import cards
+from .data import identity as data_identity
 from .errors import BertologyError, unknown
 from .ledger import Claim, claim_by_id
+from .material import EMBEDDED, sources
 from .models import Specimen, load, twin, with_attention
 from .predictions import NOT_TESTABLE, Judgement, judge, parse, verdict
 from .project import CHAPTERS, PROFILES
@@ -47,7 +49,6 @@ class Chapter:
             raise unknown("profile", profile, PROFILES)
         self.name, self.model_name, self.profile, self.seed = name, model, profile, seed
         self.record_path = Path(record) if record else None
-        self.data = "embedded"
         self.results: list[dict[str, Any]] = []
 
     @cached_property
@@ -71,6 +72,10 @@ class Chapter:
         """The size of an experiment under the current profile."""
         return {"smoke": smoke, "live": live, "full": full}[self.profile]
 
+    def source(self, full: str) -> str:
+        """Where an experiment reads: the book's own material, or under the profile `full` the named data set."""
+        return full if self.profile == "full" else EMBEDDED
+
     def measure(self, evaluate: Callable[[Specimen], Any], eager: bool = False) -> Runs:
         """Runs one closure on the specimen and on its twin."""
         pair = (self.eager, self.eager_twin) if eager else (self.specimen, self.twin)
@@ -82,12 +87,15 @@ class Chapter:
         runs: Any,
         control: Mapping[str, Any] | None = None,
         specimen: Specimen | None = None,
+        *,
+        data: str = EMBEDDED,
     ) -> None:
         """Judges a claim on named samples, shows the verdict card and records the result.
 
         Args:
             runs: a `Runs` of sample mappings, or the model's samples with `control` beside them.
             specimen: the model that the samples are of, where it is not the chapter's; the record names it.
+            data: the source that the samples came from, or several joined by " + ".
         """
         claim = self._claim(identity)
         samples, control = (runs.model, runs.twin) if isinstance(runs, Runs) else (runs, control)
@@ -98,7 +106,8 @@ class Chapter:
         used = as_samples({name: samples[name] for name in prediction.names})
         n = min((a.shape[-1] for a in used.values() if a.ndim), default=1)
         seeds = max((len(a) for a in used.values() if a.ndim == 2), default=1)
-        self._add(claim, verdict(model, control, claim.specific), model.reason, model, control, n, seeds, specimen)
+        word = verdict(model, control, claim.specific)
+        self._add(claim, word, model.reason, model, control, n, seeds, specimen, data)
 
     def not_testable(self, identity: str, reason: str) -> None:
         """Records that a claim cannot be tested here, with the reason."""
@@ -120,8 +129,14 @@ class Chapter:
         if self.record_path is None:
             return
         part = self.record_path.with_name(self.record_path.name + ".tmp")
-        part.write_text(json.dumps({"chapter": self.name, "results": self.results}, indent=1), encoding="utf-8")
+        record = {"chapter": self.name, "results": self.results, "data_sets": self._data_sets()}
+        part.write_text(json.dumps(record, indent=1), encoding="utf-8")
         part.replace(self.record_path)
+
+    def _data_sets(self) -> dict[str, dict[str, str]]:
+        """Licence and sha256 of every real set that a result rests on."""
+        named = {name for result in self.results for name in result["data"].split(" + ")} - {EMBEDDED}
+        return {name: data_identity(name) for name in sorted(named)}
 
     def _claim(self, identity: str) -> Claim:
         claim = claim_by_id(identity)
@@ -139,6 +154,7 @@ class Chapter:
         n: int,
         seeds: int,
         specimen: Specimen | None = None,
+        data: str = EMBEDDED,
     ) -> None:
         # The weakest clause decides, so it is the one whose difference and interval stand for the claim.
         weakest = min(range(len(model.clauses)), key=lambda i: model.clauses[i].low, default=None)
@@ -150,7 +166,7 @@ class Chapter:
                 "model": specimen.name if specimen else self.model_name,
                 "model_sha256": (specimen or self.specimen).sha256,
                 "profile": self.profile,
-                "data": self.data,
+                "data": " + ".join(sources(data)),
                 "measured": deciding and deciding.left,
                 "control": deciding and control.clauses[weakest].left,
                 "difference": deciding and deciding.difference,

@@ -111,6 +111,21 @@ def available(name: str) -> tuple[str, ...]:
     return here + (("local",) if spec.reader and local_folder(spec) else ())
 
 
+def identity(name: str) -> dict[str, str]:
+    """Licence and sha256 (over names and contents of its files, in order) of a set in the local folder, for a record.
+
+    Raises BertologyError for an unknown set, or one that is not there.
+    """
+    spec = REGISTRY.get(name.partition(":")[0])
+    folder = spec and local_folder(spec)
+    if folder is None:
+        raise BertologyError(f"The data set '{name}' is in no local folder, so its files have no identity.")
+    whole = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        whole.update(str(path.relative_to(folder)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return {"licence": spec.licence, "sha256": whole.hexdigest()}
+
+
 def local_folder(spec: DataSet) -> Path | None:
     """The set's folder below BERTOLOGY_DATA, with or without the folder that groups sets, or None.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bertology_utils import readers
+from bertology_utils.propbank import read_propbank
 from bertology_utils.rows import Labelled
 
 SOURCES = ("embedded", "local", "hub")
@@ -84,6 +85,15 @@ _SETS = (
         ALL,
         folder="ud_english_ewt",
         reader=readers.read_ewt,
+    ),
+    DataSet(
+        "ewt_propbank",
+        "Bracketed",
+        "CC BY-SA 4.0",
+        "12,506 / 1,963 / 2,054",
+        ALL,
+        folder="spans/ewt_propbank_constituency",
+        reader=read_propbank,
     ),
     DataSet(
         "ud_english_gum",

@@ -1,12 +1,13 @@
 """The probing experiments of the chapter on syntax: labels of words, hierarchy against order, one question three ways.
 
-Orchestration only: probes come from `probes` and `controls`, sentences from `grammar`, `ambiguous` and `pairs`. Layers
+Orchestration only: probes come from `probes` and `controls`, sentences from `material`, `ambiguous` and `pairs`. Layers
 are chosen on development items, and scored on others; trained probes come with a seed axis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import compress
 
 import numpy as np
 import torch
@@ -16,13 +17,14 @@ from .activations import sentence_vectors, word_vectors
 from .ambiguous import TASKS, ambiguous_sentences
 from .attention import attention_maps, word_level_map
 from .controls import ControlTask, majority_baseline, word_baseline
-from .grammar import Grammar, Sentence, generate
-from .grammar_trees import Phrase
+from .grammar import Grammar
+from .grammar_trees import Phrase, Sentence
+from .material import EMBEDDED, Treebank, same_words
 from .models import Specimen
 from .pairs import MinimalPair, agreement_pairs
 from .perturbations import shuffle_words
 from .probes import encode_labels, stack_words, train_probe, train_selector
-from .syntax_trees import LayerScores, Treebank
+from .syntax_trees import LayerScores
 
 ANCESTORS = ("parent", "grandparent", "great_grandparent")
 LABELS = ("upos", "chunks", "deprels", *ANCESTORS)
@@ -41,17 +43,18 @@ def label_sweep(
 ) -> dict[str, LayerScores]:
     """Linear probes for each task on every layer (or every second ...), trained and tested on different words.
 
-    Follows liu2019linguistic; settings as in `probes.train_probe`. With `every` > 1 the rows of the scores are the
+    Follows liu2019linguistic; a treebank of real sentences says which words each side may use. Settings as in
+    `probes.train_probe`. With `every` > 1 the rows of the scores are the
     layers 0, every, 2 * every, ...
     """
     train, development, test = (
-        stack_words(word_vectors(specimen, [s.words for s in part]))[::every]
-        for part in (bank.train, bank.development, bank.test)
+        stack_words(word_vectors(specimen, [s.words for s in getattr(bank, part)]))[::every, bank.scored(part)]
+        for part in ("train", "development", "test")
     )
     scores = {}
     for task in tasks:
-        labels, unseen, names = encode_labels(word_labels(bank.train, task),
-                                              word_labels(bank.development + bank.test, task))
+        learnt, *others = (scored_labels(bank, part, task) for part in ("train", "development", "test"))
+        labels, unseen, names = encode_labels(learnt, others[0] + others[1])
         probe = train_probe(train, labels, classes=len(names), **settings)
         cut = development.shape[1]
         aside = probe.correct(development, unseen[:cut]).mean((1, 2))
@@ -59,22 +62,32 @@ def label_sweep(
     return scores
 
 
+def scored_labels(bank: Treebank, part: str, task: str) -> list[str]:
+    """The labels of the words of a part that count there; see `Treebank.scored`."""
+    return list(compress(word_labels(getattr(bank, part), task), bank.scored(part)))
+
+
 def ancestor_baselines(bank: Treebank, level: str) -> dict[str, np.ndarray]:
     """Guessing the most frequent ancestor label, 0/1 `(test items,)`: `majority` of all, `by_tag` for each gold tag."""
-    labels, answers = word_labels(bank.train, level), word_labels(bank.test, level)
-    tags = word_labels(bank.train, "upos"), word_labels(bank.test, "upos")
+    labels, answers = (scored_labels(bank, part, level) for part in ("train", "test"))
+    tags = [scored_labels(bank, part, "upos") for part in ("train", "test")]
     return {"majority": majority_baseline(labels, answers), "by_tag": word_baseline(tags[0], labels, tags[1], answers)}
 
 
 def control_sweep(
-    specimen: Specimen, sentences: int, seed: int = 0, layers: Sequence[int] | None = None, **settings
+    specimen: Specimen,
+    sentences: int,
+    seed: int = 0,
+    layers: Sequence[int] | None = None,
+    source: str = EMBEDDED,
+    **settings,
 ) -> dict[str, np.ndarray]:
     """Part of speech and its control task on *seen* words: `task` and `control`, `(layers, seeds, items)`.
 
     A control label belongs to a word type, so a probe can learn it only for words that it met in training; training
     and test sentences therefore share their words here, and test words that training lacks are left out.
     """
-    train, test = generate(sentences, seed=seed), generate(sentences // 2, seed=seed + 1000)
+    train, test = same_words(sentences, sentences // 2, seed, source)
     layers = list(range(specimen.layers + 1)) if layers is None else list(layers)
     first, second = (stack_words(word_vectors(specimen, [s.words for s in part]))[layers] for part in (train, test))
     words, unseen = [w for s in train for w in s.words], [w for s in test for w in s.words]

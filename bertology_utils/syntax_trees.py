@@ -1,7 +1,7 @@
 """The tree experiments of the chapter on syntax: probes by layer, ranks, and trees read from attention maps.
 
 Orchestration only: metrics come from `structural` and `trees`, vectors from `activations`, maps from `attention`,
-sentences from `grammar`. What is selected (layer, head) is selected on development sentences, and scored on others.
+sentences from `material`. What is selected (layer, head) is selected on development sentences, and scored on others.
 """
 
 from __future__ import annotations
@@ -14,27 +14,9 @@ import numpy as np
 from . import structural, trees
 from .activations import word_vectors
 from .attention import attention_maps, word_level_map
-from .grammar import Sentence, generate
+from .grammar_trees import Sentence
+from .material import Treebank
 from .models import Specimen
-
-
-@dataclass(frozen=True)
-class Treebank:
-    """Training sentences, and development and test sentences that share no content word with them."""
-
-    train: list[Sentence]
-    development: list[Sentence]
-    test: list[Sentence]
-
-    @property
-    def sentences(self) -> list[Sentence]:
-        return self.train + self.development + self.test
-
-
-def treebank(train: int, test: int, seed: int = 0, kind: str = "mixed") -> Treebank:
-    """`train` sentences, and `test` each for development and test, drawn from the grammar."""
-    unseen = generate(2 * test, seed=seed, split="test", kind=kind)
-    return Treebank(generate(train, seed=seed, split="train", kind=kind), unseen[:test], unseen[test:])
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import numpy as np
 from bertology_utils import syntax_probes
 from bertology_utils.grammar import generate
 from bertology_utils.lexicon import load_lexicon
+from bertology_utils.material import treebank
 from bertology_utils.pairs import STRUCTURES, agreement_pairs
-from bertology_utils.syntax_trees import treebank
 
 FAST = {"steps": 5, "epochs": 1}
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from bertology_utils import syntax_trees, trees
+from bertology_utils import material, syntax_trees, trees
 from bertology_utils.syntax_trees import AttentionTrees, LayerScores
 
 
 @pytest.fixture(scope="module")
 def bank():
-    return syntax_trees.treebank(30, 12, seed=1)
+    return material.treebank(30, 12, seed=1)
 
 
 def test_development_and_test_share_no_content_word_with_training(bank):
@@ -34,7 +34,7 @@ def test_the_chain_is_scored_as_the_plain_definition_does(bank):
 
 
 def test_position_baseline_finds_roots_that_always_stand_in_one_place():
-    sentences = [s for s in syntax_trees.treebank(400, 1).train if s.heads[2] == -1]
+    sentences = [s for s in material.treebank(400, 1).train if s.heads[2] == -1]
     assert syntax_trees.position_scores(sentences, sentences)["root"].mean() == 1
 
 
