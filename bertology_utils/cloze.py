@@ -203,12 +203,13 @@ def minimal_pair_accuracy(
 def focus_preference(specimen: Specimen, pairs: Sequence, ties: str = "wrong", budget: int = 4096) -> CandidateScores:
     """Score only the focus word of each pair, masked in its own context (pairs need `good`, `bad`, `focus`).
 
-    Returns log probabilities (pairs, 2), good first. Where the pair differs in the focus word alone this is the test
+    A pair may have its focus elsewhere in the bad sentence, at `bad_focus`. Returns log probabilities (pairs, 2), good
+    first. Where the pair differs in the focus word alone this is the test
     of goldberg2019assessing (one context, two forms); where it differs elsewhere, e.g. in a licensor, the two contexts
     are compared on the same word as in the cloze test of warstadt2019investigating. Use `preferred` for booleans.
     """
     sentences = [words for pair in pairs for words in _sides(pair)]
-    positions = [pair.focus for pair in pairs for _ in range(2)]
+    positions = [place for pair in pairs for place in (pair.focus, getattr(pair, "bad_focus", pair.focus))]
     targets = [[words[position]] for words, position in zip(sentences, positions, strict=True)]
     scores = word_log_probability(specimen, sentences, positions, targets, budget)
     values = scores.log_probabilities.reshape(-1, 2)

@@ -64,9 +64,9 @@ class Treebank:
         return np.array([not self.split_words or usable for usable in allowed], dtype=bool)
 
 
-def is_held_out(lemma: str) -> bool:
-    """Whether a content word is kept from training; decided by its letters, so alike in every set and seed."""
-    return crc32(lemma.lower().encode()) % HELD_OUT == 0
+def is_held_out(lemma: str, parts: int = HELD_OUT) -> bool:
+    """Whether a content word is kept from training, one in `parts`; its letters decide, alike in every set and seed."""
+    return crc32(lemma.lower().encode()) % parts == 0
 
 
 def treebank(train: int, test: int, seed: int = 0, kind: str = "mixed", source: str = EMBEDDED) -> Treebank:
@@ -81,7 +81,8 @@ def treebank(train: int, test: int, seed: int = 0, kind: str = "mixed", source: 
 def sentences(n: int, seed: int = 0, split: str = "train", source: str = EMBEDDED) -> list[Sentence]:
     """`n` sentences with their trees, or all that the source has; the same seed draws the same ones.
 
-    split: train, validation or test; the grammar's validation sentences have the words of its test sentences. Raises BertologyError for an unknown source, and where the set is absent.
+    split: train, validation or test; the grammar's validation sentences have the words of its test sentences.
+    Raises BertologyError for an unknown source, and where the set is absent.
     """
     if source == EMBEDDED:
         return generate(n, seed=seed, split="test" if split == "validation" else split)
@@ -126,7 +127,8 @@ def _readable(source: str, split: str, folder: str) -> tuple[Sentence, ...]:
         pairs = [(tree, bracketed[tree.identity]) for tree in trees if tree.identity in bracketed]
         found = tuple(from_tree(tree, row) for tree, row in pairs if len(row.words) == len(tree.words))
     if not found:
-        raise BertologyError(f"The part '{split}' of '{source}' has no sentence of {LENGTHS[0]} to {LENGTHS[-1]} words.")
+        lengths = f"{LENGTHS[0]} to {LENGTHS[-1]} words"
+        raise BertologyError(f"The data set '{source}' has no sentence of {lengths} in its part '{split}'.")
     return found
 
 

@@ -119,7 +119,7 @@ def read_marvin_linzen(folder: Path, split: str, variant: str = "") -> Iterator[
 
 def read_gulordava(folder: Path, split: str, variant: str = "") -> Iterator[MinimalPair]:
     """Nonsense agreement sentences; variant "linzen": the filtered test sentences of natural text. Condition:
-    attractors.
+    `attractors` there, elsewhere `sentence`: 0 is the natural sentence that the others of its construction vary.
 
     Three parallel files: `.text`, `.eval` (index of the verb) and `.gold` (right and wrong form, number of attractors).
     """
@@ -133,7 +133,7 @@ def read_gulordava(folder: Path, split: str, variant: str = "") -> Iterator[Mini
             words, index, columns = text.replace("<eos>", "").split(), int(place), gold.rstrip("\n").split("\t")
             right, wrong, attractors = columns[1:4] if variant == "linzen" else (columns[6], columns[7], None)
             good, bad = ([*words[:index], form, *words[index + 1 :]] for form in (right, wrong))
-            condition = {} if attractors is None else {"attractors": int(attractors)}
+            condition = {"sentence": int(columns[2])} if attractors is None else {"attractors": int(attractors)}
             yield MinimalPair(tuple(good), tuple(bad), index, "subject-verb agreement", condition)
 
 

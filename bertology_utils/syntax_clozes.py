@@ -1,6 +1,7 @@
 """The cloze experiments of the chapter on syntax: agreement, polarity items, negation, damaged inputs, a suite.
 
-Orchestration only: scores come from `cloze`, items from `pairs`, `facts` and `grammar`, damage from `perturbations`.
+Orchestration only: scores come from `cloze`, items from `pair_sets`, `facts` and `grammar`, damage from
+`perturbations`.
 Every function takes a specimen and returns named samples over items; words come from the grammar's test split.
 """
 
@@ -10,11 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import cloze
+from . import cloze, pair_sets
 from .facts import facts
 from .grammar import Sentence, generate
+from .material import EMBEDDED
 from .models import Specimen
-from .pairs import Cloze, agreement_pairs, negation_clozes, npi_pairs, role_reversal_pairs
+from .pair_sets import agreement_pairs, negation_clozes, npi_pairs, role_reversal_pairs
+from .pairs import Cloze
 from .perturbations import Perturbed, drop_words, matched_spans, random_context, shuffle_words, truncate
 
 CLASS_TEMPLATES = (
@@ -48,16 +51,19 @@ the soldiers fought bravely and won the|battle|war|apple
 # Minimal pairs --------------------------------------------------------------------------------------------------------
 
 
-def agreement(specimen: Specimen, n: int, seed: int = 0) -> dict[str, np.ndarray]:
+def agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Agreement by number of attractors, with two baselines that need no syntax (goldberg2019assessing).
 
     Keys `attractors_0` ... `attractors_3`, `nonsense`, `agreeing` (one noun of the same number between), `unigram`
     (which form the model prefers without any context), and `nearest_noun` (what that heuristic scores with one
-    attractor: never right). All 0/1 over the covered pairs.
+    attractor: never right). All 0/1 over the covered pairs; `source` as in `pair_sets.agreement_pairs`, and of real
+    sets only marvin2018targeted's has agreeing nouns.
     """
-    sets = {f"attractors_{k}": agreement_pairs(n, attractors=k, seed=seed, split="test") for k in range(4)}
-    sets["nonsense"] = agreement_pairs(n, nonsense=True, seed=seed, split="test")
-    sets["agreeing"] = agreement_pairs(n, agreeing=1, seed=seed, split="test")
+    drawn = {"seed": seed, "split": "test", "source": source}
+    sets = {f"attractors_{k}": agreement_pairs(n, attractors=k, **drawn) for k in range(4)}
+    sets["nonsense"] = agreement_pairs(n, nonsense=True, **drawn)
+    templates = source if source == EMBEDDED else "marvin_linzen"
+    sets["agreeing"] = agreement_pairs(n, agreeing=1, **drawn | {"source": templates})
     found = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
     found["unigram"] = context_free(specimen, sets["attractors_0"])
     found["nearest_noun"] = np.zeros(n)
@@ -76,22 +82,25 @@ def context_free(specimen: Specimen, pairs: Sequence) -> np.ndarray:
     return cloze.preferred(scores).astype(float)
 
 
-def polarity(specimen: Specimen, n: int, seed: int = 0) -> dict[str, np.ndarray]:
+def polarity(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Polarity items, 0/1: `licensor`, `scope` and `npi` pairs (warstadt2019investigating).
 
     In the first two the item's probability is compared in two contexts; `npi` asks whether an item loses against a
     neutral word where nothing licenses it, *more than* where the sentence starts with `no` or `few`.
     """
-    sets = {name: npi_pairs(n, name, seed=seed, split="test") for name in ("licensor", "scope")}
-    return {name: preferences(specimen, pairs) for name, pairs in sets.items()} | {"npi": detection(specimen, n, seed)}
+    sets = {name: npi_pairs(n, name, seed=seed, split="test", source=source) for name in ("licensor", "scope")}
+    found = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
+    return found | {"npi": detection(specimen, n, seed, source)}
 
 
-def detection(specimen: Specimen, n: int, seed: int = 0) -> np.ndarray:
+def detection(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> np.ndarray:
     """Does the item lose ground against its neutral word when the licensor goes? 0/1, free of word frequency."""
-    pairs = npi_pairs(n, "licensor", seed=seed + 1, split="test")
+    pairs = npi_pairs(n, "licensor", seed=seed + 1, split="test", source=source)
     neutral = {"ever": "often", "any": "the", "yet": "already"}
-    forms = [(pair.good[pair.focus], neutral[pair.good[pair.focus]]) for pair in pairs]
-    sides = [cloze.word_log_probability(specimen, [getattr(p, side) for p in pairs], [p.focus for p in pairs], forms)
+    items = [pair.good[pair.focus].lower() for pair in pairs]
+    forms = [(item, neutral[item]) for item in items]
+    places = {"good": [p.focus for p in pairs], "bad": [getattr(p, "bad_focus", p.focus) for p in pairs]}
+    sides = [cloze.word_log_probability(specimen, [getattr(p, side) for p in pairs], places[side], forms)
              for side in ("good", "bad")]
     gain = [side.log_probabilities[side.covered] for side in sides]
     return ((gain[0][:, 0] - gain[0][:, 1]) > (gain[1][:, 0] - gain[1][:, 1])).astype(float)
@@ -100,14 +109,14 @@ def detection(specimen: Specimen, n: int, seed: int = 0) -> np.ndarray:
 # Negation -------------------------------------------------------------------------------------------------------------
 
 
-def negation(specimen: Specimen, adverb: str = "often") -> dict[str, np.ndarray]:
+def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Category statements with and without `not` (ettinger2019what), over the covered items.
 
     `affirmative` and `negated` say whether the true class beats the false one (under negation the false class becomes
     the true answer); `correlation_not` and `correlation_adverb` are Spearman's between the whole distributions with and
     without `not`, or with and without another adverb in its place.
     """
-    clozes = negation_clozes()
+    clozes = negation_clozes(source=source)
     plain, negated = clozes[::2], clozes[1::2]
     other = [tuple(adverb if word == "not" else word for word in c.words) for c in negated]
     right = [_sensitivity(specimen, part) for part in (plain, negated)]
@@ -233,19 +242,26 @@ def _hits(specimen: Specimen, template: str, known: Sequence[tuple[str, str]], c
     return cloze.hits_at(specimen, completions, [[y] for _, y in known]).astype(float)
 
 
-def psycholinguistic_suite(specimen: Specimen, n: int | None = None) -> dict[str, np.ndarray]:
-    """Accuracy at 5 and sensitivity of three generated cloze sets (after ettinger2019what), 0/1 over covered items.
+def psycholinguistic_suite(
+    specimen: Specimen, n: int | None = None, source: str = EMBEDDED
+) -> dict[str, np.ndarray]:
+    """Accuracy at 5 and sensitivity of three cloze sets (ettinger2019what, or after it), 0/1 over covered items.
 
     `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word
     against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study.
     """
-    roles = role_reversal_pairs(n)
-    affirmative = negation_clozes()[::2]
-    stories = pragmatic_clozes()
+    roles = role_reversal_pairs(n, source=source)
+    affirmative = negation_clozes(source=source)[::2]
+    stories = pragmatic_clozes() if source == EMBEDDED else pair_sets.pragmatic_clozes(source)
+    verbs = (
+        [(cloze.mask_word(p.good, p.focus), [p.good[p.focus]]) for p in roles]
+        if source == EMBEDDED
+        else pair_sets.role_clozes(source)
+    )
     sets = {
         "pragmatic": ([c.words for c in stories], [[c.true] for c in stories]),
         "negation": ([c.words for c in affirmative], [[c.true] for c in affirmative]),
-        "role": ([cloze.mask_word(p.good, p.focus) for p in roles], [[p.good[p.focus]] for p in roles]),
+        "role": ([words for words, _ in verbs], [answers for _, answers in verbs]),
     }
     found = {f"{name}_accuracy": _accuracy(specimen, *items) for name, items in sets.items()}
     for name, items in (("pragmatic", stories), ("negation", affirmative)):

@@ -1,7 +1,7 @@
 """The probing experiments of the chapter on syntax: labels of words, hierarchy against order, one question three ways.
 
-Orchestration only: probes come from `probes` and `controls`, sentences from `material`, `ambiguous` and `pairs`. Layers
-are chosen on development items, and scored on others; trained probes come with a seed axis.
+Orchestration only: probes come from `probes` and `controls`, sentences from `material`, `ambiguous` and `pair_sets`.
+Layers are chosen on development items, and scored on others; trained probes come with a seed axis.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from .grammar import Grammar
 from .grammar_trees import Phrase, Sentence
 from .material import EMBEDDED, Treebank, same_words
 from .models import Specimen
-from .pairs import MinimalPair, agreement_pairs
+from .pair_sets import agreement_pairs
+from .pairs import MinimalPair
 from .perturbations import shuffle_words
 from .probes import encode_labels, stack_words, train_probe, train_selector
 from .syntax_trees import LayerScores
@@ -174,14 +175,17 @@ def order_dependence(specimen: Specimen, train: int, test: int, seed: int = 0, *
 # One question, three tools --------------------------------------------------------------------------------------------
 
 
-def three_tools(eager: Specimen, train: int, test: int, seed: int = 0) -> dict[str, np.ndarray]:
+def three_tools(
+    eager: Specimen, train: int, test: int, seed: int = 0, source: str = EMBEDDED
+) -> dict[str, np.ndarray]:
     """The number of a subject behind an attractor, by cloze, by attention and by probe: 0/1 samples.
 
     `cloze` and `attention` are `(items,)`, `probe` is `(seeds, items)`. The cloze compares two verb forms; attention
     asks whether the best head (chosen on the first half) looks from the masked verb rather at the subject than at the
     attractor; the probe reads the number off the vector of the mask. Needs eager attention and a masked-LM head.
+    `source` as in `pair_sets.agreement_pairs`, one that says where the subject is.
     """
-    pairs = agreement_pairs(2 * test, attractors=1, seed=seed, split="test")
+    pairs = agreement_pairs(2 * test, attractors=1, seed=seed, split="test", source=source)
     scores = cloze.focus_preference(eager, pairs)
     usable = scores.covered.nonzero()[0]
     pairs = [pairs[i] for i in usable]
@@ -190,7 +194,7 @@ def three_tools(eager: Specimen, train: int, test: int, seed: int = 0) -> dict[s
     means = looks[..., :half].mean(-1)
     layer, head = np.unravel_index(means.argmax(), means.shape)
     learnt = [p for attractors in (0, 1)
-              for p in agreement_pairs(train // 2, attractors, agreeing=1 - attractors, seed=seed)]
+              for p in agreement_pairs(train // 2, attractors, agreeing=1 - attractors, seed=seed, source=source)]
     return {
         "cloze": cloze.preferred(scores)[half:].astype(float),
         "attention": looks[layer, head, half:].astype(float),
