@@ -13,6 +13,7 @@ from typing import Any
 from bertology_utils import readers
 from bertology_utils.propbank import read_propbank
 from bertology_utils.rows import Labelled
+from bertology_utils.token_readers import read_open_sesame, read_uner
 
 SOURCES = ("embedded", "local", "hub")
 ALL = ("train", "validation", "test")
@@ -94,6 +95,25 @@ _SETS = (
         ALL,
         folder="spans/ewt_propbank_constituency",
         reader=read_propbank,
+    ),
+    DataSet(
+        "uner_ewt",
+        "Tagged",
+        "CC BY-SA 4.0",
+        "12,543 / 2,001 / 2,077",
+        ALL,
+        folder="spans/uner",
+        reader=read_uner,
+    ),
+    DataSet(
+        "open_sesame",
+        "Pointed",
+        "Apache-2.0",
+        "2 x 40,000 / 10,000",
+        ("train", "test"),
+        folder="agreement/lin_open_sesame",
+        reader=read_open_sesame,
+        variants="auxiliary|subject",
     ),
     DataSet(
         "ud_english_gum",

@@ -1,7 +1,8 @@
 """Labelled tasks for layer studies, from gold annotation: word tasks, coreference, and ten sentence-level tasks.
 
-Depends on `grammar`, `coreference`, `activations` and `probes`. A task computes its labels without knowing any model;
-`task_scores` probes every layer of a specimen with the same probe. Training and test sentences share no content word.
+Depends on `material`, `coreference`, `activations` and `probes`. A task computes its labels without knowing any model;
+`task_scores` probes every layer of a specimen with the same probe. The items of word tasks share no content word
+between training and test; generated sentences share none at all.
 The sentence tasks stand in for SentEval's (jawahar2019what): surface, syntactic and semantic ones.
 """
 
@@ -9,19 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import torch
 
 from .activations import sentence_vectors, word_vectors
-from .ambiguous import ambiguous_sentences
+from .ambiguous import pointed_sentences
 from .changes import representation_change, restored
 from .coreference import coreferences
 from .errors import BertologyError, unknown
-from .grammar import Sentence, generate
+from .grammar_trees import Sentence
+from .material import EMBEDDED, Treebank
+from .material import sentences as draw_sentences
 from .mlm_training import IGNORED, masked_batches
 from .models import Specimen
-from .pairs import agreement_pairs
+from .pair_sets import agreement_pairs
 from .probes import encode_labels, probe_correctness, train_scalar_mix, train_selector
 from .structural import fit_depth_probe, score_depths
 from .training import Examples, correctness, finetune_seeds
@@ -76,16 +80,18 @@ def _word_label(task: str, sentence: Sentence, word: int) -> Hashable | None:
     return sentence.roles[word]
 
 
-def word_task(name: str, train: Sequence[Sentence], test: Sequence[Sentence], items: int, seed: int = 0) -> Task:
+def word_task(name: str, bank: Treebank, items: int, seed: int = 0) -> Task:
     """position | pos | chunk | entity | dependency | role of single words; at most `items` words a part."""
     if name not in WORD_TASKS:
         raise unknown("word task", name, WORD_TASKS)
-    return Task(name, _word_part(name, train, items, seed), _word_part(name, test, items, seed))
+    return Task(name, *(_word_part(name, bank, part, items, seed) for part in ("train", "test")))
 
 
-def _word_part(name: str, sentences: Sequence[Sentence], items: int, seed: int) -> Part:
-    labelled = [((i, w), _word_label(name, s, w)) for i, s in enumerate(sentences) for w in range(len(s.words))]
-    labelled = [(place, label) for place, label in labelled if label is not None]
+def _word_part(name: str, bank: Treebank, part: str, items: int, seed: int) -> Part:
+    sentences: list[Sentence] = getattr(bank, part)
+    places = [(i, w) for i, s in enumerate(sentences) for w in range(len(s.words))]
+    labels = {(i, w): _word_label(name, sentences[i], w) for i, w in compress(places, bank.scored(part))}
+    labelled = [(place, label) for place, label in labels.items() if label is not None]
     order = np.random.default_rng(seed).permutation(len(labelled))[:items]
     chosen = [labelled[i] for i in order]
     return Part([s.words for s in sentences], [place for place, _ in chosen], [label for _, label in chosen])
@@ -105,16 +111,20 @@ def _coreference_part(n: int, seed: int, split: str) -> Part:
 # --- sentence tasks -------------------------------------------------------------------------------------------------
 
 
-def sentence_task(name: str, train: int, test: int, seed: int = 0) -> Task:
+def sentence_task(name: str, train: int, test: int, seed: int = 0, source: str = EMBEDDED) -> Task:
     """One of the ten tasks named in GROUPS, on `train` and `test` sentences (fewer where a label does not exist)."""
     if name not in GROUPS:
         raise unknown("sentence task", name, GROUPS)
-    return Task(name, _sentence_part(name, train, seed, "train"), _sentence_part(name, test, seed, "test"))
+    return Task(
+        name,
+        _sentence_part(name, train, seed, "train", source),
+        _sentence_part(name, test, seed, "test", source),
+    )
 
 
-def _sentence_part(name: str, n: int, seed: int, split: str) -> Part:
+def _sentence_part(name: str, n: int, seed: int, split: str, source: str) -> Part:
     """The first `n` sentences that the task has a label for; most tasks take all, and so share their sentences."""
-    sentences = generate(n if name in TOTAL else 5 * n, seed, split)
+    sentences = draw_sentences(n if name in TOTAL else 5 * n, seed, split, source)
     generator = np.random.default_rng(seed)
     if name in ALTERATIONS:
         changed = ((s.words, ALTERATIONS[name](s, sentences, generator)) for s in sentences)
@@ -182,9 +192,10 @@ def _clause_inversion(
 ALTERATIONS = {"bigram shift": _bigram_shift, "odd word": _odd_word, "clause inversion": _clause_inversion}
 
 
-def number_examples(n: int, seed: int = 0, split: str = "train") -> Examples:
+def number_examples(n: int, seed: int = 0, split: str = "train", source: str = EMBEDDED) -> Examples:
     """Sentences labelled with the number of their subject (0 singular, 1 plural), half and half as far as they go."""
-    sentences = [s for s in generate(3 * n, seed, split, "simple") if s.features["subject_number"]]
+    drawn = draw_sentences(3 * n, seed, split, source, kind="simple")
+    sentences = [s for s in drawn if s.features["subject_number"]]
     labels = [int(s.features["subject_number"] == "plural") for s in sentences]
     halves = [[i for i, label in enumerate(labels) if label == wanted][: n // 2] for wanted in (0, 1)]
     chosen = sorted(halves[0] + halves[1])
@@ -240,37 +251,39 @@ def sentence_scores(specimen: Specimen, examples: Examples, test: Examples, pool
 
 
 def number_readout(
-    specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, **settings
+    specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, source: str = EMBEDDED, **settings
 ) -> np.ndarray:
     """Subject number read from the masked verb, one noun of the other number between: (layers + 1, seeds, items).
 
     A trained readout at every layer, where goldberg2019assessing asks the model's own last layer.
     """
     return task_scores(LayerFeatures(specimen), Task("agreement", *(
-        _masked_verbs(specimen, n, attractors, seed, split)
+        _masked_verbs(specimen, n, attractors, seed, split, source)
         for n, attractors, split in ((train, (0, 1), "train"), (test, (1,), "test"))
     )), seeds, **settings)
 
 
-def _masked_verbs(specimen: Specimen, n: int, attractors: Sequence[int], seed: int, split: str) -> Part:
-    found = [pair for count in attractors
-             for pair in agreement_pairs(n // len(attractors), attractors=count, seed=seed, split=split)]
+def _masked_verbs(
+    specimen: Specimen, n: int, attractors: Sequence[int], seed: int, split: str, source: str
+) -> Part:
+    drawn = {"seed": seed, "split": split, "source": source}
+    found = [pair for count in attractors for pair in agreement_pairs(n // len(attractors), count, **drawn)]
     mask = specimen.tokenizer.mask_token
     words = [[mask if i == p.focus else w for i, w in enumerate(p.good)] for p in found]
     return Part(words, [(i, p.focus) for i, p in enumerate(found)], [p.condition["number"] for p in found])
 
 
 def subject_scores(
-    specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, steps: int = 120
+    specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, steps: int = 120, source: str = EMBEDDED
 ) -> np.ndarray:
     """Is the subject noun found where another noun comes first (lin2019open)? (layers + 1, seeds, sentences).
 
     Trained where the first noun is the subject, so that the linear rule and the hierarchical one both fit.
     """
-    parts = [ambiguous_sentences(n, clear, seed, split, "subject")
+    parts = [pointed_sentences(n, clear, seed, split, "subject", source)
              for n, clear, split in ((train, False, "train"), (test, True, "test"))]
     vectors = [word_vectors(specimen, [list(s.words) for s in part]) for part in parts]
-    places = [[int(s.features["target"]) for s in part] for part in parts]
+    places = [[s.target for s in part] for part in parts]
     return train_selector(vectors[0], places[0], seeds=seeds, steps=steps, epochs=1).correct(vectors[1], places[1])
 
 

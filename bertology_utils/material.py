@@ -23,6 +23,7 @@ from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.grammar import generate
 from bertology_utils.grammar_trees import Sentence, Word, chunk_tags, clause_features
 from bertology_utils.propbank import Bracketed
+from bertology_utils.rows import Tagged
 
 EMBEDDED = "embedded"
 LENGTHS = range(4, 31)
@@ -31,11 +32,13 @@ NUMBERS = {"Sing": "singular", "Plur": "plural"}
 TENSES = {"Past": "past", "Pres": "present"}
 OPEN_CLASS = frozenset(("ADJ", "ADV", "INTJ", "NOUN", "NUM", "PROPN", "VERB"))
 HELD_OUT = 4  # one type of four is kept from training
-# Each source of trees, and what it is read from: PropBank lends UD's sentences its brackets.
+ENTITIES = ("PER", "LOC", "ORG")
+# Each source of trees, and what it is read from: the others lend UD's sentences their brackets, roles and names.
 TREEBANKS = {
     "ud_english_ewt": ("ud_english_ewt",),
     "ud_english_gum": ("ud_english_gum",),
     "ewt_propbank": ("ud_english_ewt", "ewt_propbank"),
+    "ewt_all": ("ud_english_ewt", "ewt_propbank", "uner_ewt"),
 }
 Item = TypeVar("Item")
 
@@ -69,6 +72,12 @@ def is_held_out(lemma: str, parts: int = HELD_OUT) -> bool:
     return crc32(lemma.lower().encode()) % parts == 0
 
 
+def train_and_test(train: int, test: int, seed: int = 0, source: str = EMBEDDED) -> Treebank:
+    """Training and test sentences alone, for studies that choose nothing."""
+    parts = [sentences(n, seed, split, source) for n, split in ((train, "train"), (test, "test"))]
+    return Treebank(parts[0], [], parts[1], split_words=source != EMBEDDED)
+
+
 def treebank(train: int, test: int, seed: int = 0, kind: str = "mixed", source: str = EMBEDDED) -> Treebank:
     """`train` sentences, and `test` each for development and test; `kind` is the grammar's alone."""
     if source == EMBEDDED:
@@ -78,14 +87,16 @@ def treebank(train: int, test: int, seed: int = 0, kind: str = "mixed", source: 
     return Treebank(*parts, split_words=True)
 
 
-def sentences(n: int, seed: int = 0, split: str = "train", source: str = EMBEDDED) -> list[Sentence]:
+def sentences(
+    n: int, seed: int = 0, split: str = "train", source: str = EMBEDDED, kind: str = "mixed"
+) -> list[Sentence]:
     """`n` sentences with their trees, or all that the source has; the same seed draws the same ones.
 
-    split: train, validation or test; the grammar's validation sentences have the words of its test sentences.
-    Raises BertologyError for an unknown source, and where the set is absent.
+    split: train, validation or test; the grammar's validation sentences have the words of its test sentences, and
+    `kind` is the grammar's alone. Raises BertologyError for an unknown source, and where the set is absent.
     """
     if source == EMBEDDED:
-        return generate(n, seed=seed, split="test" if split == "validation" else split)
+        return generate(n, seed=seed, split="test" if split == "validation" else split, kind=kind)
     if source not in TREEBANKS:
         raise unknown("treebank", source, (EMBEDDED, *TREEBANKS))
     return draw(_readable(source, split, os.environ.get(data.FOLDER_VARIABLE, "")), n, seed)
@@ -116,16 +127,26 @@ def sources(source: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
+def rows(name: str, split: str = "test") -> tuple:
+    """All rows of a set, read once."""
+    return _rows(name, split, os.environ.get(data.FOLDER_VARIABLE, ""))
+
+
+@lru_cache(maxsize=16)
+def _rows(name: str, split: str, folder: str) -> tuple:
+    return tuple(data.load(name, split))
+
+
 @lru_cache(maxsize=8)
 def _readable(source: str, split: str, folder: str) -> tuple[Sentence, ...]:
-    """All sentences of a treebank that `fits` admits. `folder` is where the data lie, and part of the cache's key."""
+    """All sentences of a treebank that `fits` admits, with all layers of annotation. `folder` is where the data lie,
+    and part of the cache's key."""
     trees = [tree for tree in data.load(sources(source)[0], split) if fits(tree.words) and _has_edge(tree)]
-    if source != "ewt_propbank":
-        found = tuple(map(from_tree, trees))
-    else:
-        bracketed = {row.identity: row for row in data.load("ewt_propbank", split)}
-        pairs = [(tree, bracketed[tree.identity]) for tree in trees if tree.identity in bracketed]
-        found = tuple(from_tree(tree, row) for tree, row in pairs if len(row.words) == len(tree.words))
+    layers = [{row.identity: row for row in data.load(name, split)} for name in sources(source)[1:]]
+    rows = [[layer.get(tree.identity) for layer in layers] for tree in trees]
+    whole = [all(row and len(row.words) == len(tree.words) for row in found)
+             for tree, found in zip(trees, rows, strict=True)]
+    found = tuple(from_tree(tree, *row) for tree, row, kept in zip(trees, rows, whole, strict=True) if kept)
     if not found:
         lengths = f"{LENGTHS[0]} to {LENGTHS[-1]} words"
         raise BertologyError(f"The data set '{source}' has no sentence of {lengths} in its part '{split}'.")
@@ -139,21 +160,24 @@ def _has_edge(tree: Tree) -> bool:
     return any(head >= 0 and label != "punct" and scored[i] and scored[head] for i, (head, label) in arcs)
 
 
-def from_tree(tree: Tree, row: Bracketed | None = None) -> Sentence:
+def from_tree(tree: Tree, brackets: Bracketed | None = None, names: Tagged | None = None) -> Sentence:
     """A treebank's sentence in the grammar's form.
 
-    Chunks follow from the tree by the grammar's own rule. A dependency treebank knows no `ancestors` and no `roles`:
-    both come from `row`, or are empty. A word's role is the numbered argument that it heads, right below its predicate.
+    Chunks follow from the tree by the grammar's own rule. A dependency treebank knows no `ancestors`, `roles` and
+    `entities`: they come from the other annotations, or are empty. A word's role is the numbered argument that it
+    heads, right below its predicate.
     """
     number = tuple(NUMBERS.get(value) for value in tree.number)
     tense = tuple(TENSES.get(value) for value in tree.tense)
     columns = zip(tree.words, tree.upos, tree.deprels, number, tense, tree.lemmas, strict=True)
     words = [Word(form, tag, label, n, t, lemma=lemma) for form, tag, label, n, t, lemma in columns]
-    roles = _roles(tree, row) if row else (None,) * len(words)
+    nothing = (None,) * len(words)
+    roles = _roles(tree, brackets) if brackets else nothing
+    entities = tuple(tag[2:] if tag[2:] in ENTITIES else None for tag in names.tags) if names else nothing
     return Sentence(
         words=tree.words, upos=tree.upos, heads=tree.heads, deprels=tree.deprels, number=number, tense=tense,
-        roles=roles, entities=(None,) * len(words), chunks=chunk_tags(tree.upos, tree.heads, tree.deprels),
-        ancestors=row.ancestors if row else (), lemmas=tree.lemmas,
+        roles=roles, entities=entities, chunks=chunk_tags(tree.upos, tree.heads, tree.deprels),
+        ancestors=brackets.ancestors if brackets else (), lemmas=tree.lemmas,
         features=clause_features(words, tree.heads, tree.deprels, tree.heads.index(-1)),
     )  # fmt: skip
 

@@ -1,19 +1,19 @@
 """Minimal pairs and clozes of published suites in the form of the generated ones, so that either can stand for both.
 
-Depends on `data` (the suites), `pairs` (the generated items) and `material` (what fits a model). A function here has
+Depends on `pairs` (the generated items) and `material` (the suites, and what fits a model). A function here has
 the signature of its namesake in `pairs` and a `source` more. Suites are tests: only Marvin and Linzen's, written from
 templates, is also cut into training and test pairs, which share no noun.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from bertology_utils import data, pairs
+from bertology_utils import pairs
 from bertology_utils.errors import BertologyError, unknown
-from bertology_utils.material import EMBEDDED, draw, fits, is_held_out
+from bertology_utils.material import EMBEDDED, draw, fits, is_held_out, rows
 from bertology_utils.pairs import MASK, Cloze, MinimalPair
 from bertology_utils.readers import split_words
 from bertology_utils.rows import Continuation
@@ -36,8 +36,9 @@ def agreement_pairs(
 ) -> list[MinimalPair]:  # fmt: skip
     """At most `n` pairs of subject and verb; arguments but the last as in `pairs.agreement_pairs`.
 
-    gulordava: natural sentences with 0 to 3 attractors, or nonsense with any number of them; the sentences that the
-    nonsense was made from are left out, and so are the copulas, as in goldberg2019assessing. marvin_linzen:
+    gulordava: natural sentences with 0 to 3 attractors (a quarter of them for training), or nonsense with any number of
+    them; the sentences that the nonsense was made from are left out, and so are the copulas, as in
+    goldberg2019assessing. marvin_linzen:
     `attractors` and `agreeing` are 0 or 1, and at most one of them is 1. Raises BertologyError where a source has no
     such pairs.
     """
@@ -48,7 +49,7 @@ def agreement_pairs(
     if source == "marvin_linzen":
         found = list(_templates(attractors, agreeing, split))
     else:
-        found = [pair for pair in _corpus(attractors, nonsense, agreeing) if fits(pair.good)]
+        found = [pair for pair in _corpus(attractors, nonsense, agreeing, split) if fits(pair.good)]
     if not found:
         raise BertologyError(
             f"The set '{source}' has no pairs with {attractors} attractors and {agreeing} agreeing nouns, {split}."
@@ -56,13 +57,16 @@ def agreement_pairs(
     return draw(found, n, seed)
 
 
-def _corpus(attractors: int, nonsense: bool, agreeing: int) -> Iterable[MinimalPair]:
+def _corpus(attractors: int, nonsense: bool, agreeing: int, split: str) -> Iterator[MinimalPair]:
     if agreeing:
-        return ()
-    if not nonsense:
-        return (pair for pair in data.load("gulordava:linzen") if pair.condition["attractors"] == attractors)
-    made = (pair for pair in data.load("gulordava") if pair.condition["sentence"])
-    return (pair for pair in made if pair.good[pair.focus] not in COPULAS)
+        return
+    if nonsense:
+        made = (pair for pair in rows("gulordava") if pair.condition["sentence"])
+        yield from (pair for pair in made if pair.good[pair.focus] not in COPULAS)
+        return
+    for pair in rows("gulordava:linzen"):
+        if pair.condition["attractors"] == attractors and is_held_out(" ".join(pair.good)) == (split == "train"):
+            yield replace(pair, condition={**pair.condition, "number": pairs.NUMBERS[not _is_singular(pair)]})
 
 
 def _templates(attractors: int, agreeing: int, split: str) -> Iterator[MinimalPair]:
@@ -70,7 +74,7 @@ def _templates(attractors: int, agreeing: int, split: str) -> Iterator[MinimalPa
     between = attractors + agreeing
     shapes = {"simple": ("simple_agrmt",)} if between == 0 else INTERRUPTED if between == 1 else {}
     for structure, names in shapes.items():
-        for pair in chain.from_iterable(data.load(f"marvin_linzen:{name}") for name in names):
+        for pair in chain.from_iterable(rows(f"marvin_linzen:{name}") for name in names):
             described = _described(pair, structure)
             nouns = [pair.good[1], *([pair.good[_attractor(pair, structure)]] if between else [])]
             held_out = {is_held_out(noun.removesuffix("s"), parts=2) for noun in nouns}
@@ -79,14 +83,20 @@ def _templates(attractors: int, agreeing: int, split: str) -> Iterator[MinimalPa
 
 
 def _described(pair: MinimalPair, structure: str) -> MinimalPair:
-    """The pair with the conditions that the generated ones carry; nouns of the templates are plural where they end in
-    -s, and verbs singular."""
-    singular = pair.good[pair.focus].endswith("s")
+    """The pair with the conditions that the generated ones carry; the templates' plural nouns all end in -s."""
+    singular = _is_singular(pair)
     noun = pair.good[_attractor(pair, structure)] if structure != "simple" else ""
     attractors = int(bool(noun) and noun.endswith("s") == singular)
     condition = {"attractors": attractors, "agreeing": int(bool(noun)) - attractors, "structure": structure,
                  "number": pairs.NUMBERS[not singular], "subject": 1, "distance": pair.focus - 1}  # fmt: skip
     return replace(pair, condition=condition)
+
+
+def _is_singular(pair: MinimalPair) -> bool:
+    """Whether the right form of the verb is the singular one: it ends in -s ("is", "has"), unless the wrong one only
+    adds to it ("pass", "passes")."""
+    right, wrong = pair.good[pair.focus], pair.bad[pair.focus]
+    return right.endswith("s") and not wrong.startswith(right)
 
 
 def _attractor(pair: MinimalPair, structure: str) -> int:
@@ -101,7 +111,7 @@ def reflexive_pairs(
     attractor or not."""
     if source == EMBEDDED:
         return pairs.reflexive_pairs(n, attractors, seed=seed, split=split)
-    return draw(data.load(f"{source}:reflexives_across").rows, n, seed)
+    return draw(rows(f"{source}:reflexives_across"), n, seed)
 
 
 def npi_pairs(
@@ -116,7 +126,7 @@ def npi_pairs(
         return pairs.npi_pairs(n, condition, seed=seed, split=split)
     if source not in NPI_SOURCES:
         raise unknown("source of polarity items", source, NPI_SOURCES)
-    toggled = (pair for pair in data.load(source) if "-" in pair.condition[condition])
+    toggled = (pair for pair in rows(source) if "-" in pair.condition[condition])
     focused = (_on_the_item(pair) for pair in toggled if fits(pair.good) and fits(pair.bad))
     return draw([pair for pair in focused if pair], n, seed)
 
@@ -148,11 +158,11 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0, source: str = EMBED
     """A verb behind likely and reversed roles; for "ettinger" the two contexts of each item of her ROLE-88."""
     if source == EMBEDDED:
         return pairs.role_reversal_pairs(n, seed)
-    rows: dict[str, list[Continuation]] = {}
-    for row in data.load(f"{source}:role"):
-        rows.setdefault(row.item.split("-")[0], []).append(row)
+    items: dict[str, list[Continuation]] = {}
+    for row in rows(f"{source}:role"):
+        items.setdefault(row.item.split("-")[0], []).append(row)
     found = []
-    for sides in rows.values():
+    for sides in items.values():
         (target,) = sides[0].alternatives
         likely_first = sorted(sides, key=lambda row: target not in row.expected)
         good, bad = ((*split_words(row.context), target, ".") for row in likely_first)
@@ -162,20 +172,20 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0, source: str = EMBED
 
 def role_clozes(source: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Each context of ROLE-88 with its verb masked, and the verbs that people filled in."""
-    return [(_masked(row), row.expected) for row in data.load(f"{source}:role")]
+    return [(_masked(row), row.expected) for row in rows(f"{source}:role")]
 
 
 def negation_clozes(n: int | None = None, seed: int = 0, source: str = EMBEDDED) -> list[Cloze]:
     """Statements of class with and without `not`, one after the other; for "ettinger" those of her NEG-136-SIMP."""
     if source == EMBEDDED:
         return pairs.negation_clozes(n, seed)
-    rows = data.load(f"{source}:neg-simp").rows
-    return [_cloze(row, "negation", {"negated": i % 2, "item": i // 2}) for i, row in enumerate(rows)]
+    statements = enumerate(rows(f"{source}:neg-simp"))
+    return [_cloze(row, "negation", {"negated": i % 2, "item": i // 2}) for i, row in statements]
 
 
 def pragmatic_clozes(source: str) -> list[Cloze]:
     """The stories of CPRAG-102: the expected word against another of its class."""
-    return [_cloze(row, "pragmatic", {"between": row.alternatives[1]}) for row in data.load(f"{source}:cprag")]
+    return [_cloze(row, "pragmatic", {"between": row.alternatives[1]}) for row in rows(f"{source}:cprag")]
 
 
 def _cloze(row: Continuation, phenomenon: str, condition: dict[str, int | str]) -> Cloze:

@@ -93,3 +93,20 @@ class Coreference:
     candidates: tuple[str, str]
     answer: int
     gender: str
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """A sentence with one label a word; `identity` is its id in the treebank that it comes from."""
+
+    identity: str
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pointed:
+    """A sentence and the index of the one word that is asked for."""
+
+    words: tuple[str, ...]
+    target: int

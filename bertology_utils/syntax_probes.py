@@ -14,7 +14,7 @@ import torch
 
 from . import cloze
 from .activations import sentence_vectors, word_vectors
-from .ambiguous import TASKS, ambiguous_sentences
+from .ambiguous import TASKS, pointed_sentences
 from .attention import attention_maps, word_level_map
 from .controls import ControlTask, majority_baseline, word_baseline
 from .grammar import Grammar
@@ -104,7 +104,13 @@ def control_sweep(
 
 
 def hierarchy_sweep(
-    specimen: Specimen, train: int, test: int, seed: int = 0, every: int = 1, **settings
+    specimen: Specimen,
+    train: int,
+    test: int,
+    seed: int = 0,
+    every: int = 1,
+    source: str = EMBEDDED,
+    **settings,
 ) -> LayerScores:
     """Learn the main auxiliary (and the subject noun) from ambiguous sentences, test where the linear rule fails.
 
@@ -113,11 +119,11 @@ def hierarchy_sweep(
     """
     aside, scores = [], []
     for task in TASKS:
-        ambiguous = ambiguous_sentences(train, False, seed, "train", task)
-        unseen = ambiguous_sentences(2 * test, True, seed, "test", task)
+        ambiguous = pointed_sentences(train, False, seed, "train", task, source)
+        unseen = pointed_sentences(2 * test, True, seed, "test", task, source)
         vectors = [v[::every] for v in word_vectors(specimen, [s.words for s in ambiguous + unseen])]
-        probe = train_selector(vectors[:train], [s.features["target"] for s in ambiguous], **settings)
-        places = [s.features["target"] for s in unseen]
+        probe = train_selector(vectors[:train], [s.target for s in ambiguous], **settings)
+        places = [s.target for s in unseen]
         found = probe.correct(vectors[train:], places)
         aside.append(found[:, :, :test].mean((1, 2)))
         scores.append(found[:, :, test:])

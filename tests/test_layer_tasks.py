@@ -8,6 +8,7 @@ from bertology_utils import layer_tasks
 from bertology_utils.coreference import coreferences, nearest_hits, rule_hits
 from bertology_utils.errors import BertologyError
 from bertology_utils.grammar import generate
+from bertology_utils.material import Treebank, train_and_test
 from bertology_utils.mlm_training import IGNORED, masked_batches, masked_logits
 
 
@@ -31,7 +32,7 @@ def test_altered_sentences_differ_where_the_label_says_so(name):
 
 def test_word_task_labels_the_right_words():
     sentences = generate(20, split="train")
-    part = layer_tasks.word_task("dependency", sentences, sentences, 50).train
+    part = layer_tasks.word_task("dependency", Treebank(sentences, [], sentences), 50).train
     for (sentence, word), label in zip(part.items, part.labels, strict=True):
         assert sentences[sentence].deprels[word] == label not in ("punct", "root")
 
@@ -55,9 +56,9 @@ def test_pronoun_and_antecedents_are_where_the_item_says():
 
 
 def test_position_is_read_by_the_probe_and_noise_is_not(tiny):
-    sentences = generate(60, split="train"), generate(30, split="test")
+    bank = train_and_test(60, 30)
     features = layer_tasks.LayerFeatures(tiny)
-    scores = layer_tasks.task_scores(features, layer_tasks.word_task("position", *sentences, 200), seeds=2)
+    scores = layer_tasks.task_scores(features, layer_tasks.word_task("position", bank, 200), seeds=2)
     assert scores.shape[:2] == (tiny.layers + 1, 2)
     assert scores[0].mean() > 0.3  # chance is about 0.1; position vectors are added at layer 0
 

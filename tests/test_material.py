@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertology_utils import data, material, syntax_probes, syntax_trees
+from bertology_utils import ambiguous, data, layer_tasks, material, syntax_probes, syntax_trees
 from bertology_utils.chapter import Chapter
 from bertology_utils.errors import BertologyError
 from bertology_utils.grammar import generate
@@ -156,3 +156,51 @@ def test_the_record_names_the_data_of_each_claim(folder, tiny, tiny_twin, tmp_pa
     assert first["licence"] == "CC BY-SA 4.0" and first["sha256"] == data.identity("ud_english_ewt")["sha256"]
     (folder / "ud_english_ewt" / "en_ewt-ud-dev.conllu").write_text("", encoding="utf-8")
     assert first["sha256"] != data.identity("ud_english_ewt")["sha256"]
+
+
+IOB = """# sent_id = owl-{i}
+1\tThe\tO\t-\t-
+2\t{noun}s\tO\t-\t-
+3\thad\tO\t-\t-
+4\tslept\tO\t-\t-
+5\tnear\tO\t-\t-
+6\tParis\tB-LOC\t-\t-
+7\t.\tB-O\t-\t-
+
+"""
+
+
+def test_names_join_the_other_layers_of_annotation_and_sentences_without_one_are_left_out(folder):
+    names = "".join(IOB.format(i=i, noun=NOUNS[i % 8]) for i in range(10))
+    for part in ("train", "dev", "test"):
+        write(folder / f"spans/uner/UNER_English-EWT/en_ewt-ud-{part}.iob2", names)
+    bank = material.train_and_test(99, 99, source="ewt_all")
+    assert len(bank.train) == len(bank.test) == 10 and bank.development == []
+    assert bank.test[0].entities == (None,) * 5 + ("LOC", None) and bank.test[0].roles[1] == "ARG0"
+    assert material.sources("ewt_all + embedded") == ("ud_english_ewt", "ewt_propbank", "uner_ewt", "embedded")
+
+
+def test_word_tasks_and_sentence_tasks_on_a_treebank(folder):
+    bank = material.treebank(24, 24, source="ewt_propbank")
+    task = layer_tasks.word_task("pos", bank, 500)
+    for part in ("train", "test"):
+        sentences, items = getattr(bank, part), getattr(task, part)
+        assert items.labels == [sentences[i].upos[w] for i, w in items.items]
+        lemmas = {sentences[i].lemmas[w] for i, w in items.items} & set(NOUNS)
+        assert lemmas and all(material.is_held_out(lemma) == (part == "test") for lemma in lemmas)
+    task = layer_tasks.sentence_task("bigram shift", 24, 24, source="ud_english_ewt")
+    assert len(task.train.items) == len(task.test.items) == 24 and sum(task.train.labels) == 12
+
+
+def test_open_sesame_points_at_its_target(folder):
+    for name, train, unseen in (("aux", "our dogs can move\t2\n", "the cat that will eat can run\t5\n"),
+                                ("sbjn", "my ant will move\t1\n", "my queen bee will move\t2\n")):
+        write(folder / f"agreement/lin_open_sesame/data_{name}/{name}.train", train)
+        write(folder / f"agreement/lin_open_sesame/data_{name}/{name}.gen", unseen)
+    (known,) = ambiguous.pointed_sentences(9, False, source="open_sesame")
+    assert known.words[known.target] == "can"
+    (unseen,) = ambiguous.pointed_sentences(9, True, task="subject", source="open_sesame")
+    assert unseen.words[unseen.target] == "bee"
+    generated = ambiguous.ambiguous_sentences(3, True, 5, "test", "subject")
+    pointed = ambiguous.pointed_sentences(3, True, 5, "test", "subject")
+    assert [(p.words, p.target) for p in pointed] == [(s.words, s.features["target"]) for s in generated]

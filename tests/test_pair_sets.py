@@ -89,10 +89,10 @@ def test_embedded_pairs_are_the_generated_ones():
 def test_nonsense_excludes_copulas_and_the_sentences_it_was_made_from(folder):
     (pair,) = pair_sets.agreement_pairs(10, nonsense=True, source="gulordava")
     assert pair.good[2:8] == ("of", "the", "red", "wood", "read", "the") and pair.bad[6] == "reads"
-    (natural,) = pair_sets.agreement_pairs(10, attractors=1, source="gulordava")
-    assert natural.good[natural.focus] == "sleep"
+    (natural,) = pair_sets.agreement_pairs(10, attractors=1, split="test", source="gulordava")
+    assert natural.good[natural.focus] == "sleep" and natural.condition["number"] == "plural"
     with pytest.raises(BertologyError, match="no pairs with 3 attractors"):
-        pair_sets.agreement_pairs(10, attractors=3, source="gulordava")
+        pair_sets.agreement_pairs(10, attractors=3, split="test", source="gulordava")
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
