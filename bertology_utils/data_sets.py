@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bertology_utils import readers
+from bertology_utils.lama_readers import read_lama_altered, read_lpaqa
 from bertology_utils.propbank import read_propbank
 from bertology_utils.rows import Labelled
 from bertology_utils.token_readers import read_open_sesame, read_uner
@@ -202,6 +203,25 @@ _SETS = (
         ("test",),
         folder="world/lama_probe_raw",
         reader=readers.read_lama,
+        variants="RELATION",
+    ),
+    DataSet(
+        "lpaqa",
+        "RelationTemplate",
+        "MIT",
+        "40 relations",
+        ("test",),
+        folder="world/optiprompt_metainfo",
+        reader=read_lpaqa,
+    ),
+    DataSet(
+        "lama_altered",
+        "AlteredFact",
+        "CC BY-NC 4.0 (derived from LAMA)",
+        "41 relations",
+        ("test",),
+        folder="world/lama_negated_primed",
+        reader=read_lama_altered,
         variants="RELATION",
     ),
     DataSet(

@@ -1,7 +1,8 @@
 """Facts read from a masked language model: relations under many prompts, prompt ensembles, triples, invented names.
 
-Depends on `facts` (what is asked), `cloze` (scores at a mask) and scikit-learn; `crossed` holds the tests that need two
-contexts. Every choice between prompts is made on one half of the facts and measured on the other, both ways round.
+Depends on `facts` and `lama` (what is asked), `cloze` (scores at a mask) and scikit-learn; `crossed` holds the tests
+that need two contexts. Every choice between prompts is made on one half of the facts and measured on the other, both
+ways round.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from random import Random
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from . import lama
 from .cloze import compare_distributions, masked_distributions, single_piece, word_log_probability
 from .errors import BertologyError
-from .facts import RELATIONS, TEMPLATES, Fact, InventedPerson, Prompt, facts
+from .facts import RELATIONS, Fact, InventedPerson, Prompt, facts
+from .material import EMBEDDED
 from .models import Specimen
 
 # Ways to say a sentence again without touching its slots (after jiang2019how, whose paraphrases are back-translations).
@@ -68,18 +71,38 @@ def paraphrases(fact: Fact, rewrites: Sequence[str] = REWRITES) -> list[Prompt]:
     return [rewrite(prompt, frame) for frame in rewrites for prompt in fact.prompts()]
 
 
+def asked(specimen: Specimen, source: str = EMBEDDED) -> list[str]:
+    """The relations of a source that a specimen can be asked: some facts of at least two objects it knows as one piece.
+
+    The book's own are all asked; of LAMA's, those with ten facts for this vocabulary.
+    """
+    if source == EMBEDDED:
+        return list(ASKED)
+    chosen = []
+    for relation in lama.relations():
+        every = lama.facts(relation)
+        known = {word for word in every[0].candidates if single_piece(specimen, word) is not None}
+        if len(known) >= 2 and sum(fact.object in known for fact in every) >= 10:
+            chosen.append(relation)
+    return chosen
+
+
 def relation_scores(
-    specimen: Specimen, relation: str, rewrites: Sequence[str] = REWRITES, limit: int | None = None
+    specimen: Specimen,
+    relation: str,
+    rewrites: Sequence[str] = REWRITES,
+    limit: int | None = None,
+    source: str = EMBEDDED,
 ) -> RelationScores:
     """Scores of all candidates for the first `limit` facts of a relation, under every template and frame.
 
     Candidates that are not one known piece are dropped, with the facts that they answer (petroni2019language asks for
-    single pieces too). Raises BertologyError for "size", whose candidates differ by template, and where fewer than two
-    candidates are left.
+    single pieces too). `source`: the book's own facts or LAMA's. Raises BertologyError for "size", whose candidates
+    differ by template, and where fewer than two candidates are left.
     """
-    if relation not in ASKED:
+    if source == EMBEDDED and relation not in ASKED:
         raise BertologyError(f"'{relation}' cannot be asked with one candidate list; choose one of {', '.join(ASKED)}.")
-    every = _spread(facts(relation), limit)
+    every = _spread(facts(relation) if source == EMBEDDED else lama.facts(relation), limit)
     candidates = tuple(word for word in every[0].candidates if single_piece(specimen, word) is not None)
     chosen = tuple(fact for fact in every if fact.object in candidates)
     if len(candidates) < 2 or not chosen:
@@ -88,7 +111,7 @@ def relation_scores(
     flat = [prompt for column in columns for prompt in column]
     scores = word_log_probability(specimen, [p.words for p in flat], [p.focus for p in flat], [candidates] * len(flat))
     values = scores.log_probabilities.reshape(len(columns), len(chosen), len(candidates))
-    templates = tuple(frame.format(template) for frame in rewrites for template in TEMPLATES[relation])
+    templates = tuple(column[0].template for column in columns)
     answers = np.array([candidates.index(fact.object) for fact in chosen])
     return RelationScores(relation, chosen, candidates, templates, values, answers, len(chosen) / len(every))
 
@@ -170,13 +193,19 @@ def joined(studies: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 # --- negation and priming -------------------------------------------------------------------------------------------
 
 
-def negation_effect(specimen: Specimen, relation: str, limit: int | None = None) -> dict[str, np.ndarray]:
+def negation_effect(
+    specimen: Specimen, relation: str, limit: int | None = None, source: str = EMBEDDED
+) -> dict[str, np.ndarray]:
     """What "not" changes at the mask, (facts,): `top1_agreement` and `spearman` of kassner2020negated."""
-    chosen = [(fact.prompts()[0], fact.prompts(negated=True)) for fact in _spread(facts(relation), limit)]
-    pairs = [(plain, negated[0]) for plain, negated in chosen if negated and negated[0].template == plain.template]
+    if source == EMBEDDED:
+        chosen = [(fact.prompts()[0], fact.prompts(negated=True)) for fact in _spread(facts(relation), limit)]
+        same = [(plain, negated[0]) for plain, negated in chosen if negated and negated[0].template == plain.template]
+        pairs = [(plain.words, negated.words) for plain, negated in same]
+    else:
+        pairs = lama.negations(relation, limit)
     if not pairs:
         raise BertologyError(f"The first template of '{relation}' cannot be negated.")
-    both = [masked_distributions(specimen, [pair[side].words for pair in pairs]) for side in (0, 1)]
+    both = [masked_distributions(specimen, [pair[side] for pair in pairs]) for side in (0, 1)]
     compared = compare_distributions(*both)
     return {name: np.asarray(compared[name], dtype=float) for name in ("top1_agreement", "spearman")}
 

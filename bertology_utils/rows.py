@@ -110,3 +110,22 @@ class Pointed:
 
     words: tuple[str, ...]
     target: int
+
+
+@dataclass(frozen=True)
+class RelationTemplate:
+    """One way to ask for a relation, with [X] for the subject and [Y] for the object."""
+
+    relation: str
+    template: str
+
+
+@dataclass(frozen=True)
+class AlteredFact:
+    """A cloze of a fact, the same negated, and the same behind a misleading word; each text holds [MASK]."""
+
+    relation: str
+    object: str
+    affirmed: str
+    negated: str
+    misprimed: str
