@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertology_utils import ambiguous, data, layer_tasks, material, syntax_probes, syntax_trees
+from bertology_utils import ambiguous, data, layer_tasks, material, semantic_sets, syntax_probes, syntax_trees
 from bertology_utils.chapter import Chapter
 from bertology_utils.errors import BertologyError
 from bertology_utils.grammar import generate
@@ -177,6 +177,11 @@ def test_names_join_the_other_layers_of_annotation_and_sentences_without_one_are
     bank = material.train_and_test(99, 99, source="ewt_all")
     assert len(bank.train) == len(bank.test) == 10 and bank.development == []
     assert bank.test[0].entities == (None,) * 5 + ("LOC", None) and bank.test[0].roles[1] == "ARG0"
+    kept = [semantic_sets.entity_items(9, split, source="ewt_all") for split in ("train", "test")]
+    assert sorted(map(len, kept)) == [0, 9]
+    assert {(item.words[item.place], item.label) for item in kept[0] + kept[1]} == {("Paris", "LOC")}
+    roles = [i.lemma for split in ("train", "test") for i in semantic_sets.role_items(9, split, source="ewt_all")]
+    assert set(roles) == set(NOUNS)
     assert material.sources("ewt_all + embedded") == ("ud_english_ewt", "ewt_propbank", "uner_ewt", "embedded")
 
 

@@ -1,0 +1,87 @@
+"""Items of meaning from published sets in the form of the generated ones: relations, entities, roles, word senses.
+
+Depends on `semantic_tasks` (the form) and `material` (the rows). A function here has the signature of its namesake in
+`semantic_tasks` and a `source` more. Training and test items share none of the words that are asked about, except the
+ambiguous nouns themselves.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from bertology_utils import semantic_tasks
+from bertology_utils.grammar_trees import Sentence
+from bertology_utils.material import EMBEDDED, LENGTHS, LONGEST_WORD, draw, fits, is_held_out, rows, sentences
+from bertology_utils.semantic_tasks import SenseItem, SpanPair, WordItem
+
+ALL = 10**9
+
+
+def relation_items(n: int, split: str = "train", seed: int = 0, source: str = EMBEDDED) -> list[SpanPair]:
+    """At most `n` pairs of words with their relation; for "semeval2010_task8" the last words of the two nominals, and
+    directed relations. Half of the word types are for tests: a pair has both its words from one half."""
+    if source == EMBEDDED:
+        return semantic_tasks.relation_items(n, split, seed)
+    found = []
+    for row in rows(source, split):
+        first, second = row.span_a[1] - 1, row.span_b[1] - 1
+        if fits(row.words) and _halves(row.words[first], row.words[second]) == {split == "test"}:
+            found.append(SpanPair(row.words, first, second, row.label))
+    return draw(found, n, seed)
+
+
+def _halves(*words: str) -> set[bool]:
+    return {is_held_out(word, parts=2) for word in words}
+
+
+def entity_items(n: int, split: str = "train", seed: int = 0, source: str = EMBEDDED) -> list[WordItem]:
+    """At most `n` names with their type; for "ewt_all" PER, LOC or ORG, word by word."""
+    if source == EMBEDDED:
+        return semantic_tasks.entity_items(n, split, seed)
+    return draw(list(_nouns(split, source, lambda s, i: s.entities[i])), n, seed)
+
+
+def role_items(n: int, split: str = "train", seed: int = 0, source: str = EMBEDDED) -> list[WordItem]:
+    """At most `n` nouns and names with a semantic role; for "ewt_all" PropBank's numbered arguments."""
+    if source == EMBEDDED:
+        return semantic_tasks.role_items(n, split, seed)
+    return draw(list(_nouns(split, source, lambda s, i: s.roles[i])), n, seed)
+
+
+def _nouns(split: str, source: str, label: Callable[[Sentence, int], str | None]) -> Iterator[WordItem]:
+    """Labelled nouns and names of the part of the vocabulary that belongs to the split."""
+    for sentence in sentences(ALL, 0, split, source):
+        for i, tag in enumerate(sentence.upos):
+            if tag in ("NOUN", "PROPN") and label(sentence, i) and _halves(sentence.lemmas[i]) == {split == "test"}:
+                yield WordItem(sentence.words, i, sentence.heads[i], label(sentence, i), sentence.lemmas[i])
+
+
+def sense_items(
+    contexts: int = 8, split: str = "train", words: int | None = None, seed: int = 0, source: str = EMBEDDED
+) -> list[SenseItem]:
+    """`contexts` sentences for each of two senses of each noun; for "coarsewsd20" the two most frequent ones in
+    training, of the nouns for which both parts have as many.
+
+    A long sentence is cut to a window around the noun.
+    """
+    if source == EMBEDDED:
+        return semantic_tasks.sense_items(contexts, split, words, seed)
+    parts = {part: _by_sense(source, part) for part in ("train", "test")}
+    items = []
+    for noun in sorted(parts["train"])[:words]:
+        train, test = parts["train"][noun], parts["test"][noun]
+        senses = sorted(train, key=lambda sense, own=train: len(own[sense]), reverse=True)[:2]
+        if min(len(side[sense]) for side in (train, test) for sense in senses) >= contexts and len(senses) == 2:
+            items += [item for sense in senses for item in draw(parts[split][noun][sense], contexts, seed)]
+    return items
+
+
+def _by_sense(source: str, split: str) -> dict[str, dict[str, list[SenseItem]]]:
+    """noun -> sense -> its occurrences."""
+    found: dict[str, dict[str, list[SenseItem]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows(source, split):
+        first = max(0, min(row.index - LENGTHS[-1] // 2, len(row.words) - LENGTHS[-1]))
+        near = tuple(word[:LONGEST_WORD] for word in row.words[first : first + LENGTHS[-1]])
+        found[row.lemma][row.sense].append(SenseItem(near, row.index - first, row.lemma, row.sense))
+    return found
