@@ -102,8 +102,15 @@ def relation_scores(
     """
     if source == EMBEDDED and relation not in ASKED:
         raise BertologyError(f"'{relation}' cannot be asked with one candidate list; choose one of {', '.join(ASKED)}.")
-    every = _spread(facts(relation) if source == EMBEDDED else lama.facts(relation), limit)
-    candidates = tuple(word for word in every[0].candidates if single_piece(specimen, word) is not None)
+    if source == EMBEDDED:
+        every, coverage = _spread(facts(relation), limit), None
+    else:  # many objects are no single piece, so the limit counts the facts that can be asked
+        pool = lama.facts(relation)
+        known = {word for word in pool[0].candidates if single_piece(specimen, word) is not None}
+        every = _spread([fact for fact in pool if fact.object in known], limit)
+        coverage = sum(fact.object in known for fact in pool) / len(pool)
+    listed = every[0].candidates if every else ()
+    candidates = tuple(word for word in listed if single_piece(specimen, word) is not None)
     chosen = tuple(fact for fact in every if fact.object in candidates)
     if len(candidates) < 2 or not chosen:
         raise BertologyError(f"{specimen.name} knows fewer than two candidates of '{relation}' as one piece.")
@@ -113,7 +120,8 @@ def relation_scores(
     values = scores.log_probabilities.reshape(len(columns), len(chosen), len(candidates))
     templates = tuple(column[0].template for column in columns)
     answers = np.array([candidates.index(fact.object) for fact in chosen])
-    return RelationScores(relation, chosen, candidates, templates, values, answers, len(chosen) / len(every))
+    share = len(chosen) / len(every) if coverage is None else coverage
+    return RelationScores(relation, chosen, candidates, templates, values, answers, share)
 
 
 def _spread(every: list[Fact], limit: int | None) -> list[Fact]:
