@@ -22,9 +22,10 @@ from ..cloze import pseudo_log_likelihood
 from ..compression.accounting import build, count_macs
 from ..geometry import occurrences, self_similarity
 from ..grammar import generate
+from ..material import treebank
 from ..models import Specimen, load
 from ..project import DEFAULT_MODEL
-from ..syntax_trees import punctuation_mask, treebank
+from ..syntax_trees import punctuation_mask
 from ..text import encode_words
 from ..trees import tree_distances
 from .measure import Case, timed
