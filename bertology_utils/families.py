@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import EVALUATIONS, checkpoint_steps, embedded_models, find_root
+from bertology_utils.project import DEFAULT_MODEL, EVALUATIONS, checkpoint_steps, embedded_models, find_root
 
 _RUNG = re.compile(r"(?P<family>.+)-\d+m")
 _SEED = re.compile(r"(?P<base>.+)-seed-\d+")
@@ -81,7 +81,7 @@ def checkpoints(name: str, root: Path | None = None) -> dict[int, str]:
 
 
 def groups(root: Path | None = None) -> dict[str, list[str]]:
-    """All embedded models under headings: specimens, then each ladder by size, then seeds."""
+    """All embedded models by size under headings: specimens, the book's own first, then each ladder, then seeds."""
     base = _project(root)
     found: dict[str, list[str]] = defaultdict(list)
     for name in embedded_models(base):
@@ -89,4 +89,7 @@ def groups(root: Path | None = None) -> dict[str, list[str]]:
         heading = f"Seeds of {seed['base']}" if seed else f"Sizes: {rung['family']}" if rung else "Specimens"
         found[heading].append(name)
     order = sorted(found, key=lambda heading: ("Specimens", "Sizes", "Seeds").index(heading.split(":")[0].split()[0]))
-    return {heading: sorted(found[heading], key=lambda name: parameters(name, base)) for heading in order}
+    return {
+        heading: sorted(found[heading], key=lambda name: (name != DEFAULT_MODEL, parameters(name, base)))
+        for heading in order
+    }
