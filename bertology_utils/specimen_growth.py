@@ -128,4 +128,4 @@ def _cell(row: dict[str, str] | None) -> str:
     value, twin = float(row["accuracy"]), float(row["twin"])
     low, high = (float(row[f"accuracy_{end}"]) for end in ("low", "high"))
     told = f"{value:.1f} %, interval {low:.0f} to {high:.0f}; untrained twin {twin:.1f} %"
-    return f'<td style="--depth: {max(0.0, value - 50):.0f}%" title="{told}">{value:.0f}</td>'
+    return f'<td style="--depth: {max(0.0, value - 50) / 2:.0f}%" title="{told}">{value:.0f}</td>'

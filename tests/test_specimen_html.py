@@ -80,7 +80,7 @@ def test_growth_is_drawn_over_size_and_steps_with_seeds_as_a_band(tmp_path):
 def test_the_map_is_a_table_of_every_member_and_paradigm(tmp_path):
     page = specimen_growth.growth_part(make_family(tmp_path), growth_scores())
     cells = re.findall(r'<td style="--depth: (\d+)%" title="([^"]+)">(\d+)</td>', page)
-    assert len(cells) == 6 * len(NAMES) and ("20", "70.0 %, interval 68 to 72; untrained twin 50.0 %", "70") in cells
+    assert len(cells) == 6 * len(NAMES) and ("10", "70.0 %, interval 68 to 72; untrained twin 50.0 %", "70") in cells
     assert re.findall(r'<th scope="col"><code>([^<]+)', page)[0] == "ladder-2m@0"
 
 
