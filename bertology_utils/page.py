@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 CHAPTER_FOLDER = "notebooks/"
 EXECUTED = Path("_executed")
 SHOWN = Path("live") / "pocket-bert"  # the run that the pages show: profile, model
+PACKAGE = Path(__file__).parent
 THEMES = {
     "layers": "Where in the stack things are",
     "weights": "What an attention weight means",
@@ -180,7 +181,8 @@ class SpecimensDirective(_Generated):
 
     def html(self) -> str:
         root = Path(self.env.srcdir)
-        self.env.note_dependency(str(root / specimen_html.SCORES))
+        for path in (root / specimen_html.SCORES, *root.glob("models/*/*.json*")):
+            self.env.note_dependency(str(path))
         scores = specimen_html.read_scores(root / specimen_html.SCORES)
         models = families.groups(root).get("Specimens", [])
         parts = (
@@ -218,6 +220,11 @@ def copy_ledger(app: Sphinx, error: Exception | None) -> None:
             shutil.copyfile(source, target / name)
 
 
+def code_version(package: Path) -> int:
+    """A number for the code of a package: pages that were read under another one are read again."""
+    return int(hashlib.sha256("".join(map(digest, sorted(package.glob("*.py")))).encode()).hexdigest()[:8], 16)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Sphinx's entry point; also brings `book/references.bib` up to date before sphinxcontrib-bibtex reads it."""
     write_bibtex(Path(app.srcdir) / "book" / "references.bib")
@@ -227,4 +234,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", copy_ledger)
     for name, directive in DIRECTIVES.items():
         app.add_directive(name, directive)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "1",
+        "env_version": code_version(PACKAGE),
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

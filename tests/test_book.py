@@ -226,6 +226,14 @@ def test_the_run_record_reads_what_the_runner_writes(tmp_path, rows):
     assert all(word in html for word in ("12.3", "abcdef1", "2026-01-02 03:04", "torch"))
 
 
+def test_pages_are_read_again_when_the_code_that_writes_them_changes(tmp_path):
+    (tmp_path / "page.py").write_text("a = 1\n")
+    before = page.code_version(tmp_path)
+    assert page.code_version(tmp_path) == before
+    (tmp_path / "page.py").write_text("a = 2\n")
+    assert page.code_version(tmp_path) != before
+
+
 def test_an_executed_copy_replaces_the_stripped_notebook(tmp_path):
     copy = tmp_path / "_executed/live/pocket-bert/syntax.ipynb"
     copy.parent.mkdir(parents=True)
