@@ -239,7 +239,8 @@ def bench(
     for chosen in [benchmark(name) for name in names or BENCHMARKS]:
         with console.status(f"{chosen.name}: {chosen.what}"):
             outcome = measure(chosen, "smoke" if smoke else "full")
-        show(["benchmark", "way", f"seconds a {chosen.unit}", "ratio", "range", "verdict"], bench_rows(outcome))
+        cost = f"{chosen.quantity} a {chosen.unit}"
+        show(["benchmark", "way", cost, "ratio", "range", "verdict"], bench_rows(outcome))
         if out is not None:
             write(out, [outcome], origin(folder))
 
@@ -251,7 +252,7 @@ def bench_rows(outcome) -> list[tuple[str, ...]]:
         (
             outcome.name,
             speed.way,
-            f"{speed.seconds:.3g}",
+            f"{speed.cost:.3g}",
             f"{speed.ratio:.3g}",
             f"{speed.low:.3g} to {speed.high:.3g}",
             outcome.verdict + bar if speed.way == outcome.judged else "",

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bertology_utils import cli
-from bertology_utils.bench import instruments, original_probe
+from bertology_utils.bench import instruments, memory, original_probe
 from bertology_utils.bench.measure import Benchmark, Case, measure, speeds, timed, write
 from bertology_utils.bench.registry import BENCHMARKS
 from bertology_utils.cloze import pseudo_log_likelihood
@@ -16,8 +16,8 @@ from bertology_utils.geometry import self_similarity
 from bertology_utils.structural import squared_distances
 
 
-def fixed(seconds, value):
-    return lambda: (seconds, value)
+def fixed(cost, value):
+    return lambda: (cost, value)
 
 
 def made(difference, bar, ours=2.0):
@@ -48,12 +48,20 @@ def test_the_fastest_plain_way_is_the_measure_and_unequal_results_never_pass(dif
 
 def test_medians_make_the_ratio_and_rounds_its_range():
     found = speeds({"plain": [4.0, 6.0, 5.0], "ours": [2.0, 1.0, 2.0]}, ["plain"])[1]
-    assert (found.seconds, found.ratio, found.low, found.high) == (2.0, 2.5, 2.0, 6.0)
+    assert (found.cost, found.ratio, found.low, found.high) == (2.0, 2.5, 2.0, 6.0)
 
 
 def test_time_is_that_of_the_work():
     seconds, value = timed(lambda: sum(range(10)))()
     assert value == 45 and 0 < seconds < 1
+
+
+def test_memory_is_that_of_the_peak_and_not_what_is_left():
+    def work():
+        np.ones(64 * memory.MEBIBYTE // 8).sum()
+
+    assert 60 < memory.added_at_peak(work) < 100
+    assert memory.added_at_peak(lambda: None) < 10
 
 
 def test_results_are_kept_by_name(tmp_path):
@@ -64,7 +72,7 @@ def test_results_are_kept_by_name(tmp_path):
     stored = json.loads(path.read_text())
     assert [entry["name"] for entry in stored] == ["another", "made"]
     assert stored[1]["ratio"] == 6.0 and stored[1]["verdict"] == "reached" and stored[1]["commit"] == "abc"
-    assert stored[1]["speeds"][0] == {"way": "slow", "seconds": 8.0, "ratio": 0.75, "low": 0.75, "high": 0.75}
+    assert stored[1]["speeds"][0] == {"way": "slow", "cost": 8.0, "ratio": 0.75, "low": 0.75, "high": 0.75}
 
 
 def test_the_plain_likelihood_is_ours(tiny):
@@ -101,7 +109,7 @@ def test_the_original_probes_distances_are_ours_and_its_training_lowers_the_loss
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_benchmark_runs_and_the_exact_ones_agree(name):
     outcome = measure(BENCHMARKS[name], "smoke")
-    assert len(outcome.speeds) >= 2 and all(speed.seconds > 0 for speed in outcome.speeds)
+    assert len(outcome.speeds) >= 2 and all(speed.cost > 0 for speed in outcome.speeds)
     if name in ("pseudo-log-likelihood", "self-similarity"):
         assert outcome.equal
 

@@ -56,7 +56,7 @@ def prepare_likelihood(folder: Path, sentences: int) -> Case:
 
 def sentences_of_many_lengths(number: int, shortest: int = 4, longest: int = 40) -> list[list[str]]:
     """Sentences of the grammar, joined and cut to lengths that are spread evenly over the range."""
-    words = [word for sentence in generate(6 * number, seed=0, split="test") for word in sentence.words]
+    words = [word for sentence in generate(max(6 * number, longest), seed=0, split="test") for word in sentence.words]
     lengths = np.random.default_rng(0).integers(shortest, longest + 1, size=number)
     starts = np.random.default_rng(1).integers(len(words) - longest, size=number)
     return [words[start : start + length] for start, length in zip(starts, lengths, strict=True)]

@@ -15,7 +15,7 @@ from typing import Any
 from ..project import read_json, write_json
 
 Way = Callable[[], tuple[float, Any]]
-"""Does the work once; returns the seconds that count and what came out."""
+"""Does the work once; returns what it cost and what came out."""
 
 SIZES = ("smoke", "full")
 
@@ -45,7 +45,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What is compared. `prepare(folder, **size)` makes the case; `bar` is the ratio to reach, None for a mere fact."""
+    """What is compared. `prepare(folder, **size)` makes the case; `bar` is the ratio to reach, None for a mere fact.
+
+    A way's cost is counted in `quantity` a `unit`: seconds, or MiB of memory at the peak.
+    """
 
     name: str
     what: str
@@ -55,14 +58,15 @@ class Benchmark:
     full: Mapping[str, Any]
     bar: float | None = None
     rounds: int = 3
+    quantity: str = "seconds"
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Median seconds of one way, and how many times as fast as the fastest plain way it is, with the rounds' range."""
+    """Median cost of one way, and how often it goes into that of the cheapest plain way, with the rounds' range."""
 
     way: str
-    seconds: float
+    cost: float
     ratio: float
     low: float
     high: float
@@ -75,6 +79,7 @@ class Outcome:
     name: str
     what: str
     unit: str
+    quantity: str
     size: str
     speeds: list[Speed]
     judged: str
@@ -112,12 +117,12 @@ def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
     """Runs all ways of a benchmark in turns; at smoke size one round."""
     with tempfile.TemporaryDirectory() as folder:
         case = benchmark.prepare(Path(folder), **getattr(benchmark, size))
-        seconds: dict[str, list[float]] = {name: [] for name in case.ways}
+        costs: dict[str, list[float]] = {name: [] for name in case.ways}
         values: dict[str, Any] = {}
         for _ in range(1 if size == "smoke" else benchmark.rounds):
             for name, way in case.ways.items():
-                elapsed, values[name] = way()
-                seconds[name].append(elapsed)
+                cost, values[name] = way()
+                costs[name].append(cost)
     judged = next(iter(case.ours))
     difference = None
     if case.difference is not None:
@@ -126,8 +131,9 @@ def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
         benchmark.name,
         benchmark.what,
         benchmark.unit,
+        benchmark.quantity,
         size,
-        speeds(seconds, list(case.plain)),
+        speeds(costs, list(case.plain)),
         judged,
         benchmark.bar,
         difference,
@@ -136,13 +142,13 @@ def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
     )
 
 
-def speeds(seconds: Mapping[str, list[float]], plain: list[str]) -> list[Speed]:
-    """Each way's median seconds and its ratio to the fastest plain way, from the seconds of every round."""
-    best = min(plain, key=lambda name: median(seconds[name]))
+def speeds(costs: Mapping[str, list[float]], plain: list[str]) -> list[Speed]:
+    """Each way's median cost and its ratio to the cheapest plain way, from the costs of every round."""
+    best = min(plain, key=lambda name: median(costs[name]))
     found = []
-    for name, times in seconds.items():
-        rounds = [reference / own for reference, own in zip(seconds[best], times, strict=True)]
-        found.append(Speed(name, median(times), median(seconds[best]) / median(times), min(rounds), max(rounds)))
+    for name, own_costs in costs.items():
+        rounds = [reference / own for reference, own in zip(costs[best], own_costs, strict=True)]
+        found.append(Speed(name, median(own_costs), median(costs[best]) / median(own_costs), min(rounds), max(rounds)))
     return found
 
 

@@ -1,7 +1,7 @@
 """The benchmarks, in one list: later ones are added here. Importing it loads torch and transformers."""
 
 from ..errors import unknown
-from . import instruments, training
+from . import instruments, memory, training
 from .measure import Benchmark
 
 _LIST = (
@@ -50,6 +50,28 @@ _LIST = (
         smoke={"sentences": 60, "minimum": 10, "pairs": 400},
         full={"sentences": 400, "minimum": 20, "pairs": 1000},
         bar=100.0,
+    ),
+    Benchmark(
+        "likelihood-memory",
+        "peak memory of pseudo-log-likelihoods: a long sentence beside many short ones",
+        "run",
+        memory.prepare_long_sentence,
+        smoke={"sentences": 2, "words": 10},
+        full={"sentences": 1000, "words": 400},
+        bar=0.8,
+        rounds=1,
+        quantity="MiB",
+    ),
+    Benchmark(
+        "attention-memory",
+        "peak memory of attention statistics: ten times as many sentences",
+        "run",
+        memory.prepare_attention,
+        smoke={"few": 1, "many": 2},
+        full={"few": 100, "many": 1000},
+        bar=0.8,
+        rounds=1,
+        quantity="MiB",
     ),
     Benchmark(
         "roofline",
