@@ -1,4 +1,5 @@
-"""The verdict card of a claim: what was predicted, measured and controlled, and the verdict, as one HTML section.
+"""The verdict card of a claim: what was predicted, measured and controlled, and the verdict, as one HTML section; and
+the card of a conflict between claims.
 
 Depends on nothing of the project: its input is a `Result` of plain values that the ledger fills; the look is in
 book/assets/cards.css.
@@ -79,6 +80,15 @@ def verdict_card(result: Result, ledger: str = "../book/ledger.html") -> str:
         "</section>",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def conflict_card(name: str, figure: str, outcome: str, differ: str) -> str:
+    """A conflict's figure (HTML) with the computed outcome and the reason why the studies could differ."""
+    identity = html.escape(name, quote=True)
+    return (
+        f'<section class="conflict-axis" id="conflict-{identity}" aria-label="Both sides on one axis">{figure}'
+        f"<p><strong>{html.escape(outcome)}</strong> {html.escape(differ)}</p></section>"
+    )
 
 
 def plain_card(result: Result) -> str:

@@ -6,7 +6,7 @@ prediction of the claims file to both.
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,10 @@ from IPython.display import HTML, Markdown, display
 from transformers.utils import logging as transformers_logging
 
 from . import cards
+from .conflicts import Axis, axis_by_name, sentence
 from .data import identity as data_identity
 from .errors import BertologyError, unknown
+from .figure_regions import Band, regions
 from .ledger import Claim, claim_by_id
 from .material import EMBEDDED, sources
 from .models import Specimen, load, twin, with_attention
@@ -113,6 +115,30 @@ class Chapter:
         """Records that a claim cannot be tested here, with the reason."""
         self._add(self._claim(identity), NOT_TESTABLE, reason, Judgement(), Judgement(), 0, 0)
 
+    def settle(
+        self,
+        name: str,
+        runs: Runs,
+        *,
+        points: Mapping[str, Sequence[float]] | None = None,
+        published: Mapping[str, float] | None = None,
+    ) -> None:
+        """Draws both sides of a conflict and this run on one axis, and says which side the run favours.
+
+        Args:
+            name: of the conflict's axis in claims/conflicts.yaml.
+            runs: the named samples of its rows, of the model and of its twin.
+            points: single layers, heads or tasks, on the axis' scale.
+            published: the studies' own values, on the same scale.
+        """
+        axis = axis_by_name(name)
+        model, twin = (axis.evidence(samples, self.seed) for samples in (runs.model, runs.twin))
+        bands = tuple(Band(s.label, s.region.text, s.region.low, s.region.high) for s in axis.sides)
+        figure = regions(
+            bands, model.rows, twin.rows, points=points, published=published, scale=axis.scale, caption=_reasons(axis)
+        )
+        display(HTML(cards.conflict_card(name, figure._repr_html_(), sentence(axis, model, twin), axis.differ)))
+
     def needs_mlm_head(self, *identities: str) -> bool:
         """Whether the specimen can fill in blanks; if not, the given claims are recorded as not testable."""
         if not self.specimen.has_mlm_head:
@@ -184,6 +210,13 @@ class Chapter:
             }
         )
         display(HTML(cards.verdict_card(_card(claim, word, reason, model, control, n, seeds))))
+
+
+def _reasons(axis: Axis) -> str:
+    """The caption of a conflict's figure: why each region is where it is."""
+    said = ". ".join(f"{side.label}: {side.region.text}, because {side.because}" for side in axis.sides)
+    two = " The studies measure different things; one scale holds both." if len(axis.rows) > 1 else ""
+    return f"{said}. Bars: 95 % intervals.{two}"
 
 
 def _card(

@@ -77,6 +77,14 @@ class Side(BaseModel):
         return OUTSIDE if OUTSIDE in fits else INSIDE if fits == {INSIDE} else OVERLAPPING
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What samples give on an axis: the measurement of each row, and whether the positive control holds."""
+
+    rows: dict[str, Measurement]
+    able: bool = True
+
+
 class Axis(BaseModel):
     """One scale for both sides of a conflict.
 
@@ -107,23 +115,22 @@ class Axis(BaseModel):
             _parsed(formula)
         return self
 
-    def measure(self, samples: Mapping[str, object], seed: int = 0) -> dict[str, Measurement] | None:
-        """The value of each row with its bootstrap interval; None where the positive control fails.
+    def evidence(self, samples: Mapping[str, object], seed: int = 0) -> Evidence:
+        """The value of each row with its bootstrap interval, and whether the positive control holds.
 
         Raises:
             BertologyError: a sample that a formula names is missing.
         """
-        if self.given and any(clause.verdict != REPLICATES for clause in parse(self.given).judge(samples, seed)):
-            return None
-        found = {}
+        rows = {}
         for label, formula in self.rows.items():
             (clause,) = parse(f"{formula} > 0").judge(samples, seed)
-            found[label] = Measurement(clause.difference, clause.low, clause.high, n=0)
-        return found
+            rows[label] = Measurement(clause.difference, clause.low, clause.high, n=0)
+        able = not self.given or all(c.verdict == REPLICATES for c in parse(self.given).judge(samples, seed))
+        return Evidence(rows, able)
 
-    def outcome(self, measured: Mapping[str, Measurement] | None) -> str:
+    def outcome(self, measured: Mapping[str, Measurement]) -> str:
         """Which side a measurement favours: `first`, `second`, `both`, `neither` or `undecided`."""
-        return favoured(*(side.fit(measured) for side in self.sides)) if measured else "undecided"
+        return favoured(*(side.fit(measured) for side in self.sides))
 
 
 def _parsed(formula: str) -> None:
@@ -139,28 +146,22 @@ def favoured(first: str, second: str) -> str:
     return outcomes.get((first, second), "neither" if first == second == OUTSIDE else "undecided")
 
 
-def sentence(axis: Axis, model: Mapping[str, Measurement] | None, twin: Mapping[str, Measurement] | None) -> str:
-    """Which side the run favours, from its interval against both regions, and what the untrained twin does."""
-    if model is None:
-        return f"This run cannot tell: its positive control failed ({axis.given})."
-    first, second = (side.label for side in axis.sides)
-    outcome = axis.outcome(model)
+def sentence(axis: Axis, model: Evidence, twin: Evidence) -> str:
+    """Which side the run favours, from its intervals against both regions, and whether the untrained twin does too."""
+    first, second = (f"“{side.label}”" for side in axis.sides)
+    outcome = axis.outcome(model.rows)
     told = {
-        "first": f"This run favours “{first}” over “{second}”",
-        "second": f"This run favours “{second}” over “{first}”",
-        "both": f"This run bears out both “{first}” and “{second}”",
-        "neither": f"This run favours neither “{first}” nor “{second}”",
-        "undecided": f"This run leaves it undecided between “{first}” and “{second}”",
+        "first": f"favours {first} over {second}",
+        "second": f"favours {second} over {first}",
+        "both": f"bears out both {first} and {second}",
+        "neither": f"favours neither {first} nor {second}",
+        "undecided": f"leaves it undecided between {first} and {second}",
     }[outcome]
-    values = "; ".join(f"{row} {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]" for row, m in model.items())
-    return f"{told}: {values}.{_twin_sentence(outcome, axis, twin)}"
-
-
-def _twin_sentence(outcome: str, axis: Axis, twin: Mapping[str, Measurement] | None) -> str:
-    if twin is None:
-        return " The untrained twin fails the positive control."
-    same = outcome != "undecided" and axis.outcome(twin) == outcome
-    return " So does the untrained twin: training is not the reason." if same else ""
+    values = "; ".join(f"{row} {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]" for row, m in model.rows.items())
+    if not model.able:
+        return f"This run cannot tell, because its positive control failed ({axis.given}): {values}."
+    alike = twin.able and outcome != "undecided" and axis.outcome(twin.rows) == outcome
+    return f"This run {told}: {values}.{' So does its untrained twin.' if alike else ''}"
 
 
 class Conflict(BaseModel):

@@ -100,6 +100,11 @@ def mix_entropy(shares: np.ndarray) -> np.ndarray:
     return -(shares * np.log(np.clip(shares, 1e-12, None))).sum(-1) / np.log(shares.shape[-1])
 
 
+def upper_share(shares: np.ndarray) -> np.ndarray:
+    """The part of mixing weights that lies on the upper third of the layers: (..., layers) to (...)."""
+    return np.asarray(shares)[..., band_of(np.shape(shares)[-1] - 1)["high"]].sum(-1)
+
+
 def top_samples(tasks: Sequence[np.ndarray], folds: int = 6) -> dict[str, np.ndarray]:
     """`at_top`: is the best layer the last one? 0/1 (tasks * folds,). `peak`, `last`: scores of the best layer, chosen
     on even items, and of the last layer on the odd ones, tasks averaged: (seeds, items)."""

@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 from bertology_utils import families, page_html, specimen_growth, specimen_html
 from bertology_utils import page_data as data
 from bertology_utils.bibliography import load_references, write_bibtex
+from bertology_utils.conflicts import CONFLICTS, load_conflicts
 
 logger = logging.getLogger(__name__)
 CHAPTER_FOLDER = "notebooks/"
@@ -145,8 +146,8 @@ class ConflictsDirective(_Generated):
     final_argument_whitespace = True
 
     def html(self) -> str:
-        rows, conflicts = {row.id: row for row in self.rows}, data.load_conflicts()
-        self.env.note_dependency(str(data.CONFLICTS))
+        rows, conflicts = {row.id: row for row in self.rows}, load_conflicts()
+        self.env.note_dependency(str(CONFLICTS))
         if not self.arguments:
             return page_html.conflict_summary(conflicts, rows, THEMES)
         theme = self.arguments[0]

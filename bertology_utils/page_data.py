@@ -1,4 +1,4 @@
-"""What the generated pages say, before it is HTML: claims with results, conflicts with outcomes, run records.
+"""What the generated pages say, before it is HTML: claims with results, outcomes of conflicts, run records.
 
 Depends on `ledger` and on what a run and a build leave under `_executed/`: `ledger.json` and one record a
 chapter. Everything here is computed from those files; no verdict and no number is written by hand.
@@ -19,12 +19,10 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.ledger import load_claims, published_text
 from bertology_utils.project import DEFAULT_MODEL
 
-CONFLICTS = Path(__file__).parent / "claims" / "conflicts.yaml"
 SYSTEMS = Path(__file__).with_name("systems.yaml")
 NOT_RUN = "not run"  # no chapter tested it
 SPECIFIC, UNSPECIFIC = "replicates", "replicates (not specific)"
 VERDICTS = (SPECIFIC, UNSPECIFIC, "contradicts", "inconclusive", "not testable here", NOT_RUN)
-KINDS = ("contradiction", "tension", "method", "caveat", "reading")
 
 
 @dataclass(frozen=True)
@@ -59,16 +57,6 @@ class Row:
     def verdict(self) -> str:
         """The live verdict, or `not run`."""
         return verdict_of(self.live)
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A pair of claims (or one claim that is split within itself) and what is at issue."""
-
-    pair: tuple[str, ...]
-    kind: str
-    theme: str
-    about: str
 
 
 @dataclass(frozen=True)
@@ -117,18 +105,6 @@ def read_json(path: Path, default: Any) -> Any:
         raise BertologyError(
             f"{path.name} is not valid JSON ({error}).\nRun `bertology run` again to write it anew."
         ) from error
-
-
-def load_conflicts(path: Path = CONFLICTS) -> list[Conflict]:
-    """The conflict map; raises `BertologyError` on an unknown kind."""
-    conflicts = [
-        Conflict(tuple(row["pair"]), row["kind"], row["theme"], row["about"])
-        for row in yaml.safe_load(path.read_text(encoding="utf-8"))
-    ]
-    for conflict in conflicts:
-        if conflict.kind not in KINDS:
-            raise BertologyError(f"{path.name}: {conflict.pair} has the unknown kind {conflict.kind!r}.")
-    return conflicts
 
 
 def outcome(first: str, second: str) -> str:

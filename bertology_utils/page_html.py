@@ -13,6 +13,7 @@ from typing import Any
 
 from bertology_utils import page_data as data
 from bertology_utils.bibliography import Reference, short_name
+from bertology_utils.conflicts import KINDS, Conflict
 
 Link = Callable[[str], str]
 CHAPTERS = {
@@ -203,7 +204,7 @@ def _within(row: data.Row) -> str:
 
 
 def conflict_card(
-    conflict: data.Conflict, rows: dict[str, data.Row], references: dict[str, Reference], link: Link
+    conflict: Conflict, rows: dict[str, data.Row], references: dict[str, Reference], link: Link
 ) -> str:
     """Both sides next to each other and, below, what the verdicts amount to."""
     sides = [rows[name] for name in conflict.pair]
@@ -216,15 +217,24 @@ def conflict_card(
     about = f'<p class="about"><span class="kind">{conflict.kind}</span> {escape(conflict.about)}</p>'
     return (
         f'<div class="conflict outcome-{result}">{about}<div class="sides">{columns}</div>'
-        f'<p class="outcome">{text}</p></div>'
+        f'<p class="outcome">{text}</p>{_axis(conflict, sides, link)}</div>'
     )
 
 
+def _axis(conflict: Conflict, sides: Sequence[data.Row], link: Link) -> str:
+    """Why the studies could differ, and the figure that puts both on one axis, once its chapter has run."""
+    axis = conflict.axis
+    if axis is None or not any(side.live for side in sides if side.notebook == axis.notebook):
+        return ""
+    address = f"{link(f'notebooks/{axis.notebook}')}#conflict-{axis.name}"
+    return f'<p class="differ">{escape(axis.differ)} <a href="{address}">Both sides on one axis</a></p>'
+
+
 def conflict_map(
-    conflicts: Sequence[data.Conflict], rows: dict[str, data.Row], references: dict[str, Reference], link: Link
+    conflicts: Sequence[Conflict], rows: dict[str, data.Row], references: dict[str, Reference], link: Link
 ) -> str:
     """The conflicts of one theme, opposed conclusions first."""
-    ordered = sorted(conflicts, key=lambda conflict: data.KINDS.index(conflict.kind))
+    ordered = sorted(conflicts, key=lambda conflict: KINDS.index(conflict.kind))
     return "".join(conflict_card(conflict, rows, references, link) for conflict in ordered)
 
 
@@ -241,7 +251,7 @@ def simple_table(label: str, heads: Sequence[str], lines: Iterable[Sequence[str]
     )
 
 
-def conflict_summary(conflicts: Sequence[data.Conflict], rows: dict[str, data.Row], titles: dict[str, str]) -> str:
+def conflict_summary(conflicts: Sequence[Conflict], rows: dict[str, data.Row], titles: dict[str, str]) -> str:
     """The map's overview: per theme, how many conflicts there are and which way this run points."""
     lines = []
     for theme, title in titles.items():

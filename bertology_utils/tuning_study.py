@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from bertology_utils.attention import head_statistics, map_similarity
+from bertology_utils.attention_effects import silenced_values
 from bertology_utils.changes import restored
 from bertology_utils.classification_tasks import task
 from bertology_utils.regimens import INIT_DEVIATION
@@ -122,6 +123,18 @@ def separator_shift(before: Specimen, after: Specimen, sentences: Sequence[Seque
     """Growth of the attention to [SEP], in shares of each row, averaged over heads: (sentences, layers)."""
     old, new = (head_statistics(specimen, sentences)["sep"].mean(-1) for specimen in (before, after))
     return new - old
+
+
+@torch.no_grad()
+def without_separator(runs: Sequence[FineTuned], test: Examples, layers: Sequence[int]) -> np.ndarray:
+    """Is the class right while the values of [SEP] are zero in these layers (1..L)? (seeds, items) booleans."""
+    right = np.empty((len(runs), len(test)), dtype=bool)
+    for run, row in zip(runs, right, strict=True):
+        for places, batch in batches(run.specimen, test):
+            labels = batch.pop("labels")
+            with silenced_values(run.specimen, batch["input_ids"] == run.specimen.tokenizer.sep_token_id, layers):
+                row[places] = (run.classifier(**batch).argmax(-1) == labels).numpy()
+    return right
 
 
 def restoration(
