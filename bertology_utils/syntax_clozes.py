@@ -171,19 +171,18 @@ def damaged_inputs(specimen: Specimen, n: int, seed: int = 0) -> dict[str, np.nd
 
 
 def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
-    """Agreement across one attractor before and after damage: sva of goldberg2019assessing on inputs of
-    ettinger2019what.
+    """Agreement (goldberg2019assessing) before and after damage to the sentence (ettinger2019what).
 
-    0/1 over the covered pairs: is the form that agrees with the subject of the `intact` sentence more probable there,
-    with its words `shuffled`, and with only the last two words before the verb kept (`last_2`)?
+    0/1 over the covered pairs, no attractor between: is the form that agrees with the subject more probable in the
+    `intact` sentence, with its words `shuffled`, and with nothing kept before the verb (`headless`)?
     """
-    pairs = agreement_pairs(n, attractors=1, seed=seed, split="test", source=source)
+    pairs = agreement_pairs(n, attractors=0, seed=seed, split="test", source=source)
     forms = [(pair.good[pair.focus], pair.bad[pair.focus]) for pair in pairs]
     rng = np.random.default_rng(seed)
     variants = {
         "intact": [Perturbed(pair.good, pair.focus) for pair in pairs],
         "shuffled": [shuffle_words(pair.good, pair.focus, rng) for pair in pairs],
-        "last_2": [truncate(pair.good, pair.focus, 2) for pair in pairs],
+        "headless": [truncate(pair.good, pair.focus, 0) for pair in pairs],
     }
     return {
         name: cloze.preferred(cloze.word_log_probability(
