@@ -12,6 +12,7 @@ import yaml
 
 from bertology_utils import page, page_data, page_html
 from bertology_utils.bibliography import load_references
+from bertology_utils.conflicts import Conflict, load_conflicts
 from bertology_utils.errors import BertologyError
 from bertology_utils.ledger import load_claims
 from bertology_utils.project import CHAPTERS
@@ -132,13 +133,13 @@ def test_assets_name_no_outside_address(path):
 
 def test_conflicts_are_those_of_the_claims():
     claimed = {tuple(sorted((one.id, other))) for one in load_claims() for other in one.contested_with}
-    mapped = {tuple(sorted(conflict.pair)) for conflict in page_data.load_conflicts() if len(conflict.pair) > 1}
+    mapped = {tuple(sorted(conflict.pair)) for conflict in load_conflicts() if len(conflict.pair) > 1}
     assert mapped == claimed
 
 
 def test_every_theme_has_its_heading_and_its_directive():
     text = (ROOT / "book/synthesis.md").read_text(encoding="utf-8")
-    assert {conflict.theme for conflict in page_data.load_conflicts()} == set(page.THEMES)
+    assert {conflict.theme for conflict in load_conflicts()} == set(page.THEMES)
     for theme, title in page.THEMES.items():
         assert f"## {title}\n\n```{{bertology-conflicts}} {theme}\n" in text
 
@@ -194,7 +195,7 @@ def test_the_filter_offers_what_the_rows_have(rows):
 
 
 def test_a_conflict_card_says_what_the_verdicts_say(rows):
-    conflict = page_data.Conflict(("one", "two"), "tension", "layers", "A or B?")
+    conflict = Conflict(pair=("one", "two"), kind="tension", theme="layers", about="A or B?")
     html = page_html.conflict_card(conflict, {row.id: row for row in rows}, load_references(), link)
     assert Balance(html).open == []
     assert "supports the first side only" in html

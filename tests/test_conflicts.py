@@ -1,0 +1,223 @@
+"""Conflicts: regions are intervals, outcomes follow from how the run's intervals lie in them, and figures tell both."""
+
+import json
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from bertology_utils import conflicts, page_data, page_html
+from bertology_utils.bibliography import load_references
+from bertology_utils.chapter import Chapter, Runs
+from bertology_utils.conflicts import Axis, Evidence, Region, axes, favoured, load_conflicts, sentence
+from bertology_utils.errors import BertologyError
+from bertology_utils.figure_regions import Band, regions
+from bertology_utils.ledger import claim_by_id, load_claims
+from bertology_utils.predictions import parse
+from bertology_utils.statistics import Measurement
+
+ROOT = Path(__file__).parents[1]
+AXIS = {
+    "name": "place",
+    "notebook": "layers",
+    "scale": "place in the stack",
+    "rows": {"tags": "place / layers"},
+    "sides": [
+        {"label": "Low", "region": "< 0.33", "because": "x"},
+        {"label": "High", "region": "> 0.67", "because": "y"},
+    ],
+    "differ": "They look elsewhere.",
+}
+
+
+def at(value: float, low: float, high: float) -> Measurement:
+    return Measurement(value, low, high, n=9)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [("> 0.5", 0.5, inf), ("< -0.4", -inf, -0.4), ("-0.02 to 0.02", -0.02, 0.02), ("< 1", -inf, 1.0)],
+)
+def test_a_region_is_read(text, low, high):
+    assert (Region.of(text).low, Region.of(text).high) == (low, high)
+
+
+@pytest.mark.parametrize("text", ["0.5", ">= 0.5", "0.5 to 0.2", "about 1", "> x"])
+def test_a_region_that_cannot_be_read(text):
+    with pytest.raises(ValueError, match="must read"):
+        Region.of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "fit"),
+    [
+        ("> 0.5", 0.5, 0.7, "inside"),
+        ("> 0.5", 0.4, 0.6, "overlapping"),
+        ("> 0.5", 0.1, 0.49, "outside"),
+        ("0.2 to 0.4", 0.1, 0.5, "overlapping"),  # the interval holds the region
+        ("0.2 to 0.4", 0.25, 0.35, "inside"),
+        ("0.2 to 0.4", 0.41, 0.6, "outside"),
+        ("< 0.4", -3.0, 0.4, "inside"),
+    ],
+)
+def test_the_interval_is_inside_overlapping_or_outside(text, low, high, fit):
+    assert Region.of(text).fit(at((low + high) / 2, low, high)) == fit
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome"),
+    [
+        ("inside", "outside", "first"),
+        ("outside", "inside", "second"),
+        ("inside", "inside", "both"),
+        ("outside", "outside", "neither"),
+        ("inside", "overlapping", "undecided"),
+        ("overlapping", "outside", "undecided"),
+        ("overlapping", "overlapping", "undecided"),
+    ],
+)
+def test_the_outcome_follows_from_the_fits(first, second, outcome):
+    assert favoured(first, second) == outcome
+
+
+def test_a_side_is_judged_on_its_own_row_or_on_all():
+    sides = [AXIS["sides"][0] | {"row": "tags"}, AXIS["sides"][1]]
+    axis = Axis(**AXIS | {"rows": {"tags": "a", "chunks": "b"}, "sides": sides})
+    rows = {"tags": at(0.1, 0.0, 0.2), "chunks": at(0.9, 0.8, 1.0)}
+    low, high = axis.sides
+    assert low.fit(rows) == "inside"
+    assert high.fit(rows) == "outside"
+    assert high.fit({"tags": at(0.7, 0.6, 0.8), "chunks": rows["chunks"]}) == "overlapping"
+
+
+def test_evidence_is_the_formula_of_the_means_with_its_interval():
+    places = np.random.default_rng(0).normal(2.0, 0.5, 400)
+    (m,) = Axis(**AXIS).evidence({"place": places, "layers": 4}).rows.values()
+    assert m.value == pytest.approx(places.mean() / 4)
+    spread = places.std() / 20 / 4
+    assert (m.low, m.high) == pytest.approx((m.value - 1.96 * spread, m.value + 1.96 * spread), abs=0.3 * spread)
+
+
+def test_without_its_positive_control_a_run_cannot_tell():
+    axis = Axis(**AXIS | {"given": "right > 0.6"})
+    samples = {"place": np.full(20, 0.5), "layers": 4.0, "right": np.zeros(20)}
+    evidence = axis.evidence(samples)
+    assert not evidence.able
+    assert "cannot tell" in sentence(axis, evidence, evidence)
+    assert axis.evidence(samples | {"right": np.ones(20)}).able
+
+
+def test_the_sentence_says_whom_the_run_favours_and_whether_the_twin_does():
+    axis = Axis(**AXIS)
+    low, high, wide = (Evidence({"tags": at(*m)}) for m in ((0.1, 0.05, 0.2), (0.9, 0.8, 1.0), (0.5, 0.1, 0.9)))
+    assert sentence(axis, low, high).startswith("This run favours “Low” over “High”: tags 0.10 [0.05, 0.20].")
+    assert sentence(axis, high, high).endswith("So does its untrained twin.")
+    assert "undecided" in sentence(axis, wide, wide) and "twin" not in sentence(axis, wide, wide)
+    assert "twin" not in sentence(axis, high, Evidence(high.rows, able=False))
+
+
+def broken(tmp_path: Path, **changes) -> Path:
+    path = tmp_path / "conflicts.yaml"
+    row = {"pair": ["a", "b"], "kind": "tension", "theme": "layers", "about": "?", "axis": AXIS | changes}
+    path.write_text(yaml.safe_dump([row]), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rows": {"tags": "place >"}}, "cannot be read"),
+        ({"given": "place"}, "must be comparisons"),
+        ({"sides": [AXIS["sides"][0] | {"row": "roles"}, AXIS["sides"][1]]}, "unknown row 'roles'"),
+        ({"sides": [AXIS["sides"][0] | {"region": "0.5"}, AXIS["sides"][1]]}, "must read"),
+        ({"unit": "points"}, "Extra inputs"),
+    ],
+)
+def test_a_wrong_axis_is_told_with_its_conflict(tmp_path, changes, message):
+    with pytest.raises(BertologyError, match=message) as caught:
+        load_conflicts(broken(tmp_path, **changes))
+    assert "conflicts.yaml: ['a', 'b']" in str(caught.value)
+
+
+def test_an_unknown_axis_names_the_nearest():
+    with pytest.raises(BertologyError, match="chunking"):
+        conflicts.axis_by_name("chunkin")
+
+
+def test_every_axis_is_settled_in_its_chapter_once():
+    claims = {claim.id for claim in load_claims()}
+    for axis in axes().values():
+        cells = json.loads((ROOT / f"notebooks/{axis.notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+        code = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+        assert code.count(f'chapter.settle("{axis.name}"') == 1, axis.name
+    assert {name for conflict in load_conflicts() if conflict.axis for name in conflict.pair} <= claims
+
+
+def test_names_of_axes_are_unique():
+    names = [conflict.axis.name for conflict in load_conflicts() if conflict.axis]
+    assert len(names) == len(set(names))
+
+
+def band(text: str) -> Band:
+    region = Region.of(text)
+    return Band(f"the study of {text}", text, region.low, region.high)
+
+
+def figure(twin: float = 0.3, **options):
+    rows = {"tags": at(0.5, 0.4, 0.6)}
+    untrained = {"tags": at(twin, twin - 0.1, twin + 0.1)}
+    return regions((band("< 0.2"), band("0.4 to 0.7")), rows, untrained, scale="place", **options)
+
+
+def test_the_figure_tells_regions_run_and_twin_in_words():
+    drawn = figure(points={"each layer": [0.1, 0.9]}, published={"BERT-base": 0.15})
+    for words in ("predicts < 0.2", "predicts 0.4 to 0.7", "0.50 (0.40 to 0.60)", "0.30 (0.20", "BERT-base: 0.15"):
+        assert words in drawn.alt
+    labels = [label.get_text() for label in drawn.figure.axes[0].get_yticklabels()]
+    assert labels[1:-1] == ["this run", "untrained twin", "each layer", "published:\nBERT-base"]
+    assert drawn._repr_html_().count("<pattern") == 2  # hatching tells the regions apart without colour
+
+
+def test_the_axis_holds_everything_but_a_far_twin():
+    low, high = figure(twin=40.0, points={"each layer": [-1.0, 2.0]}).figure.axes[0].get_xlim()
+    assert -2 < low < -1 and 2 < high < 3
+
+
+def test_regions_reach_as_far_as_they_say():
+    axes_ = figure().figure.axes[0]
+    first, second = (bar for bar in axes_.patches if bar.get_hatch())
+    assert first.get_x() == axes_.get_xlim()[0]
+    assert first.get_x() + first.get_width() == pytest.approx(0.2)
+    assert (second.get_x(), second.get_width()) == pytest.approx((0.4, 0.3))
+
+
+def test_a_chapter_settles_a_conflict(tiny, tiny_twin, monkeypatch):
+    chapter = Chapter("layers", tiny.name, "smoke", 0, None)
+    shown = []
+    monkeypatch.setattr("bertology_utils.chapter.display", shown.append)
+    bands = {"chunk_middle": np.full(30, 0.8), "chunk_low": np.full(30, 0.5)}
+    chapter.settle("chunking", Runs(bands, {"chunk_middle": np.full(30, 0.2), "chunk_low": np.full(30, 0.5)}))
+    (html,) = (one.data for one in shown)
+    assert 'id="conflict-chunking"' in html and "<svg" in html
+    assert "favours “Liu et al.: middle layers” over “Jawahar et al.: lower layers”: chunks 0.30" in html
+
+
+def test_the_synthesis_card_links_to_the_figure_once_the_chapter_ran():
+    conflict = next(c for c in load_conflicts() if c.axis and c.axis.name == "chunking")
+    claims = [claim_by_id(name) for name in conflict.pair]
+    ran = {"model": "pocket-bert", "profile": "live", "verdict": "replicates"}
+
+    def card(results):
+        rows = {claim.id: page_data._row(claim, results) for claim in claims}
+        return page_html.conflict_card(conflict, rows, load_references(), lambda name: f"../{name}.html")
+
+    assert 'href="../notebooks/layers.html#conflict-chunking"' in card([ran])
+    assert "#conflict-" not in card([])
+
+
+def test_formulas_of_rows_are_those_of_predictions():
+    for axis in axes().values():
+        for formula in axis.rows.values():
+            assert parse(f"{formula} > 0").names
