@@ -12,6 +12,7 @@ from scipy import stats
 
 RESAMPLES = 2000
 LEVEL = 0.95
+POWER = 0.8
 Samples = Mapping[str, np.ndarray]
 
 
@@ -96,6 +97,16 @@ def percentile_interval(draws: np.ndarray, value: float) -> tuple[float, float]:
     """The 95 % percentile interval of bootstrap draws, widened where needed so that it holds the value itself."""
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(min(low, value)), float(max(high, value))
+
+
+def detectable(low: float, high: float) -> float:
+    """The smallest true value that samples of this size show to be above zero in four of five studies.
+
+    That is `(z_.975 + z_.8)` standard errors, the standard error being the one that the width of the
+    95 % interval from `low` to `high` implies.
+    """
+    reach = stats.norm.ppf((1 + LEVEL) / 2)
+    return float((reach + stats.norm.ppf(POWER)) * (high - low) / (2 * reach))
 
 
 def mean_interval(samples: np.ndarray, unit: str = "", seed: int = 0) -> Measurement:
