@@ -75,12 +75,17 @@ def silenced_values(specimen: Specimen, silent: torch.Tensor, layers: Sequence[i
 
 @torch.no_grad()
 def separator_losses(specimen: Specimen, sentences: Words, layers: Sequence[int], seed: int = 0) -> dict:
-    """Masked loss as it is and with the values of [SEP] silenced in `layers`: `loss`, `silenced` (sentences,)."""
-    found = {"loss": np.empty(len(sentences)), "silenced": np.empty(len(sentences))}
+    """Masked loss as it is (`loss`), and with values silenced in `layers`: those of [SEP] (`silenced`), or those of
+    the words, the positive control (`words_silenced`); all (sentences,)."""
+    found = {name: np.empty(len(sentences)) for name in ("loss", "silenced", "words_silenced")}
+    special = torch.tensor([specimen.tokenizer.cls_token_id, specimen.tokenizer.sep_token_id])
     for rows, batch in masked_batches(specimen, sentences, seed):
         found["loss"][rows] = masked_loss(specimen.model, batch).numpy()
-        with silenced_values(specimen, batch["input_ids"] == specimen.tokenizer.sep_token_id, layers):
-            found["silenced"][rows] = masked_loss(specimen.model, batch).numpy()
+        ids = batch["input_ids"]
+        silent = {"silenced": ids == special[1], "words_silenced": ~torch.isin(ids, special)}
+        for name, pieces in silent.items():
+            with silenced_values(specimen, pieces, layers):
+                found[name][rows] = masked_loss(specimen.model, batch).numpy()
     return found
 
 
@@ -261,7 +266,7 @@ def removal_samples(
 
     `intact` (seeds, items) and `majority` (items,) are its scores; `removable` (heads,) says whether one head alone
     changes the accuracy by less than a point; `without_frame` and `without_random` (items,) close the `chosen` heads,
-    or `draws` random sets as large.
+    or `draws` random sets as large, and `without_all` every head: the positive control.
     """
     runs, intact = finetune_seeds(specimen, train, test, range(seeds), freeze="encoder", epochs=4)
     model, heads = runs[0].classifier, [run.classifier.head for run in runs]
@@ -279,10 +284,11 @@ def removal_samples(
     places = [divmod(int(i), specimen.heads) for _ in range(draws)
               for i in generator.choice(specimen.layers * specimen.heads, len(chosen), replace=False)]
     sets = [places[i : i + len(chosen)] for i in range(0, len(places), len(chosen))]
-    closed = [ablation_scores(model, batch, keep_without(grid, heads), score) for heads in [list(chosen), *sets]]
+    everything = list(np.ndindex(grid))
+    closed = [ablation_scores(model, batch, keep_without(grid, shut), score) for shut in [everything, chosen, *sets]]
     most = np.bincount(train.labels).argmax()
     return {
         "intact": intact.astype(float), "majority": (np.asarray(test.labels) == most).astype(float),
         "removable": ((alone - whole).abs() < 0.01).float().numpy().ravel(), "drop": (whole - alone).numpy(),
-        "without_frame": closed[0], "without_random": np.mean(closed[1:], axis=0),
+        "without_all": closed[0], "without_frame": closed[1], "without_random": np.mean(closed[2:], axis=0),
     }

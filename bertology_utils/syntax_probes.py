@@ -69,10 +69,24 @@ def scored_labels(bank: Treebank, part: str, task: str) -> list[str]:
 
 
 def ancestor_baselines(bank: Treebank, level: str) -> dict[str, np.ndarray]:
-    """Guessing the most frequent ancestor label, 0/1 `(test items,)`: `majority` of all, `by_tag` for each gold tag."""
-    labels, answers = (scored_labels(bank, part, level) for part in ("train", "test"))
-    tags = [scored_labels(bank, part, "upos") for part in ("train", "test")]
-    return {"majority": majority_baseline(labels, answers), "by_tag": word_baseline(tags[0], labels, tags[1], answers)}
+    """Guessing the most frequent ancestor label, 0/1 `(test items,)`: `majority` of all, `by_tag` for each gold tag.
+
+    `gold` guesses it from the gold tag, function and lower ancestors of a word: what can be known of the label.
+    """
+    below = ["upos", "deprels", *ANCESTORS[: ANCESTORS.index(level)]]
+    (labels, tags, features), (answers, asked_tags, asked) = (
+        (
+            scored_labels(bank, part, level),
+            scored_labels(bank, part, "upos"),
+            list(zip(*(scored_labels(bank, part, name) for name in below), strict=True)),
+        )
+        for part in ("train", "test")
+    )
+    return {
+        "majority": majority_baseline(labels, answers),
+        "by_tag": word_baseline(tags, labels, asked_tags, answers),
+        "gold": word_baseline(features, labels, asked, answers),
+    }
 
 
 def control_sweep(
