@@ -31,13 +31,13 @@ def rerun_table(verdicts: Sequence[Verdict]) -> str:
         "Profile",
         "Claims",
         "Seeds",
-        "Not the majority's verdict",
-        "Replicates or contradicts",
+        "Not the majority",
+        "Other side",
     )
     return (
-        "<p>Chapters run again with other seeds, which draw other items, probe weights and resamples: verdicts that are "
-        "not the one most runs give to the claim, and, among runs that decide it, those on the other side.</p>"
-        + simple_table("Reruns with other seeds", heads, lines)
+        "<p>Chapters run again with other seeds, which draw other items, probe weights and resamples: verdicts that "
+        "are not the one most runs give to the claim, and, among runs that decide it, those on the other side "
+        "(replicates against contradicts).</p>" + simple_table("Reruns with other seeds", heads, lines)
     )
 
 
@@ -58,8 +58,9 @@ def twin_table(rows: Iterable[data.Row]) -> str:
     lines.append(("All", "", "", *_passes([pair for found in groups.values() for pair in found])))
     heads = ("Chapter", "Model", "Profile", "Tested", "Replicates", "About training", "Replicates")
     return (
-        "<p>An untrained specimen is asked everything too. What training teaches must not replicate there; claims about "
-        "architecture, arithmetic, data or the instrument may.</p>" + simple_table("Untrained specimens", heads, lines)
+        "<p>An untrained specimen is asked everything too. What training teaches must not replicate there; claims "
+        "about architecture, arithmetic, data or the instrument may.</p>"
+        + simple_table("Untrained specimens", heads, lines)
     )
 
 
