@@ -18,7 +18,7 @@ from .heads import ablate_each, ablated
 from .mlm_training import IGNORED, masked_batches, masked_loss
 from .models import Specimen
 from .text import encode_words, model_inputs
-from .training import Examples, batches, finetune_seeds
+from .training import Examples, batches, finetune_seeds, run_seeds
 
 Words = Sequence[Sequence[str]]
 
@@ -260,7 +260,7 @@ def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[s
 
 def removal_samples(
     specimen: Specimen, train: Examples, test: Examples, chosen: Sequence[tuple[int, int]], seeds: int = 3,
-    draws: int = 4,
+    draws: int = 4, seed: int = 0,
 ) -> dict[str, np.ndarray]:
     """A linear classifier on the frozen encoder; heads are made uniform (kovaleva2019revealing) one by one and in sets.
 
@@ -268,7 +268,7 @@ def removal_samples(
     changes the accuracy by less than a point; `without_frame` and `without_random` (items,) close the `chosen` heads,
     or `draws` random sets as large, and `without_all` every head: the positive control.
     """
-    runs, intact = finetune_seeds(specimen, train, test, range(seeds), freeze="encoder", epochs=4)
+    runs, intact = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), freeze="encoder", epochs=4)
     model, heads = runs[0].classifier, [run.classifier.head for run in runs]
 
     def score(model, batch):  # mean over seeds of being right; the frozen encoder is the same for all seeds
@@ -280,7 +280,7 @@ def removal_samples(
     with torch.no_grad():
         whole = score(model, batch).mean()
         alone = ablate_each(model, batch, score, how="uniform").mean(-1)
-    grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(0)
+    grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(seed)
     places = [divmod(int(i), specimen.heads) for _ in range(draws)
               for i in generator.choice(specimen.layers * specimen.heads, len(chosen), replace=False)]
     sets = [places[i : i + len(chosen)] for i in range(0, len(places), len(chosen))]

@@ -112,7 +112,7 @@ def control_sweep(
     found = {}
     for name, pair in {"task": tags, "control": (control.labels(words), control.labels(unseen))}.items():
         labels, answers, names = encode_labels(*pair)
-        probe = train_probe(first, labels, classes=len(names), **settings)
+        probe = train_probe(first, labels, classes=len(names), seed=seed, **settings)
         found[name] = probe.correct(second[:, known], answers[known])
     return found
 
@@ -136,7 +136,7 @@ def hierarchy_sweep(
         ambiguous = pointed_sentences(train, False, seed, "train", task, source)
         unseen = pointed_sentences(2 * test, True, seed, "test", task, source)
         vectors = [v[::every] for v in word_vectors(specimen, [s.words for s in ambiguous + unseen])]
-        probe = train_selector(vectors[:train], [s.target for s in ambiguous], **settings)
+        probe = train_selector(vectors[:train], [s.target for s in ambiguous], seed=seed, **settings)
         places = [s.target for s in unseen]
         found = probe.correct(vectors[train:], places)
         aside.append(found[:, :, :test].mean((1, 2)))
@@ -183,7 +183,7 @@ def order_dependence(specimen: Specimen, train: int, test: int, seed: int = 0, *
     found = {}
     for question in ("lexical", "syntactic"):
         for trained in ("intact", "shuffled"):
-            probe = train_probe(vectors["train"][trained], labels["train"][question], **settings)
+            probe = train_probe(vectors["train"][trained], labels["train"][question], seed=seed, **settings)
             aside = probe.correct(vectors["development"][trained], labels["development"][question])
             layer = int(aside.mean((1, 2)).argmax())
             for tested in ("intact", "shuffled"):
@@ -218,7 +218,7 @@ def three_tools(
     return {
         "cloze": cloze.preferred(scores)[half:].astype(float),
         "attention": looks[layer, head, half:].astype(float),
-        "probe": _number_probe(eager, learnt, pairs[:half], pairs[half:]),
+        "probe": _number_probe(eager, learnt, pairs[:half], pairs[half:], seed),
     }
 
 
@@ -235,11 +235,11 @@ def subject_attention(eager: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarr
     return found
 
 
-def _number_probe(specimen: Specimen, train, development, test) -> np.ndarray:
+def _number_probe(specimen: Specimen, train, development, test, seed: int) -> np.ndarray:
     parts = [_mask_vectors(specimen, pairs) for pairs in (train, development, test)]
     labels = [np.array([pair.condition["number"] == "plural" for pair in pairs]).astype(int)
               for pairs in (train, development, test)]
-    probe = train_probe(parts[0], labels[0])
+    probe = train_probe(parts[0], labels[0], seed=seed)
     layer = int(probe.correct(parts[1], labels[1]).mean((1, 2)).argmax())
     return probe.correct(parts[2], labels[2])[layer]
 

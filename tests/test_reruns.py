@@ -3,18 +3,16 @@
 import json
 
 import pytest
-from notebook_project import WRITE_RECORD, add_notebook, make_project
+from notebook_project import add_notebook, make_project
+from test_book import Balance, claim
 
-from bertology_utils import build, cli, reruns
+from bertology_utils import build, cli, material, page_data, reruns, runner
 from bertology_utils.errors import BertologyError
+from bertology_utils.execution import Outcome
 from bertology_utils.project import Job, plan
 from bertology_utils.recorded import recorded_path
+from bertology_utils.training import run_seeds
 from bertology_utils.validity_html import rerun_table, twin_table
-
-VERDICT = """import json, pathlib
-result = {"id": "a", "model": MODEL, "verdict": "replicates" if SEED < 2 else "contradicts"}
-open_one = {"id": "b", "model": MODEL, "verdict": "not testable here"}
-pathlib.Path(RECORD).write_text(json.dumps({"results": [result, open_one]}))"""
 
 
 def runs(claim: str, *words: str) -> list[reruns.Verdict]:
@@ -32,6 +30,20 @@ def test_flips_are_counted_against_the_majority_of_each_claim():
     assert reruns.flips([]) == reruns.Flips(0, 0, 0, 0, 0)
 
 
+def test_a_seed_draws_other_sentences_of_the_same_split():
+    def nouns(sentences):
+        return {w for s in sentences for w, tag in zip(s.words, s.upos, strict=True) if tag == "NOUN"}
+
+    first, second = (material.treebank(20, 12, seed=seed) for seed in (1, 2))
+    assert [s.words for s in first.test] != [s.words for s in second.test]
+    assert not nouns(first.train + second.train) & nouns(first.test + second.test)
+
+
+def test_no_two_reruns_train_with_one_seed():
+    places = [place for seed in range(6) for place in run_seeds(seed)]
+    assert places[:3] == [0, 1, 2] and len(set(places)) == len(places) == 18
+
+
 def test_a_rerun_lies_beside_the_run_that_pages_show(tmp_path):
     shown, other = Job(tmp_path, "syntax"), Job(tmp_path, "syntax", seed=3)
     assert other.folder == shown.folder / "seed-3" and other.label == f"{shown.label} · seed 3"
@@ -41,9 +53,20 @@ def test_a_rerun_lies_beside_the_run_that_pages_show(tmp_path):
     assert build.record_paths(tmp_path) == []
 
 
-def test_the_command_runs_each_seed_once_and_keeps_the_verdicts(tmp_path, capsys):
+def pretend_run(jobs, **_):
+    """Leave the records of a chapter whose one verdict depends on the seed."""
+    for job in jobs:
+        words = {"a": "replicates" if job.seed < 2 else "contradicts", "b": "not testable here"}
+        results = [{"id": name, "model": job.model, "verdict": word} for name, word in words.items()]
+        job.folder.mkdir(parents=True)
+        job.record.write_text(json.dumps({"results": results, "run": {"commit": "abc", "when": "2026-01-02T03:04"}}))
+    return [Outcome(job, "done") for job in jobs]
+
+
+def test_the_command_runs_each_seed_once_and_keeps_the_verdicts(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runner, "run_jobs", pretend_run)
     root = make_project(tmp_path)
-    add_notebook(root, "syntax", VERDICT)
+    add_notebook(root, "syntax", "1 + 1")
     assert cli.main(["rerun", "--seeds", "3", "--jobs", "1", "--root", str(root)]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "syntax\t1\t3\t1/3\t1"
     kept = reruns.read(root / reruns.PATH)
@@ -61,7 +84,7 @@ def test_later_runs_replace_earlier_ones_and_nothing_else(tmp_path):
 
 def test_smoke_runs_and_missing_records_are_refused(tmp_path, capsys):
     root = make_project(tmp_path)
-    add_notebook(root, "syntax", WRITE_RECORD)
+    add_notebook(root, "syntax", "1 + 1")
     assert cli.main(["rerun", "--profile", "smoke", "--root", str(root)]) == 1
     assert "--out" in capsys.readouterr().err
     with pytest.raises(BertologyError, match="no record"):
@@ -69,10 +92,6 @@ def test_smoke_runs_and_missing_records_are_refused(tmp_path, capsys):
 
 
 def test_the_run_record_shows_shares(tmp_path):
-    from test_book import Balance, claim
-
-    from bertology_utils import page_data
-
     html = rerun_table(runs("a", "replicates", "replicates", "contradicts", "inconclusive"))
     assert Balance(html).open == [] and "2 (50.0%)" in html and "1 (25.0%)" in html
     assert rerun_table([]) == "" == twin_table([])
