@@ -66,7 +66,7 @@ def bootstrap(
     axes = {n for array in arrays.values() for n in array.shape[-1:]}
     runs = {len(array) for array in arrays.values() if array.ndim == 2}
     item_weights = {n: resample_weights(n, resamples, rng) for n in sorted(axes)}
-    seed_weights = {n: resample_weights(n, resamples, rng) for n in sorted(runs)}
+    seed_weights = {n: widened(resample_weights(n, resamples, rng)) for n in sorted(runs)}
     means = {name: _resampled_means(array, resamples, item_weights, seed_weights) for name, array in arrays.items()}
     rows = (dict(zip(means, row, strict=True)) for row in zip(*means.values(), strict=True))
     return np.array([statistic(row) for row in rows], dtype=float)
@@ -76,6 +76,16 @@ def resample_weights(n: int, resamples: int, rng: np.random.Generator) -> np.nda
     """How often each of `n` units is drawn in each resample, divided by n: `(resamples, n)`, rows sum to 1."""
     drawn = rng.integers(n, size=(resamples, n)) + n * np.arange(resamples)[:, None]
     return np.bincount(drawn.ravel(), minlength=n * resamples).reshape(resamples, n).astype(np.float32) / n
+
+
+def widened(weights: np.ndarray) -> np.ndarray:
+    """Weights `(resamples, n)` spread by sqrt(n / (n - 1)) around 1 / n.
+
+    Resampling n units understates the variance of their mean by (n - 1) / n: nothing for many items, a third for three
+    seeds.
+    """
+    n = weights.shape[1]
+    return 1 / n + (weights - 1 / n) * np.sqrt(n / max(n - 1, 1))
 
 
 def _resampled_means(
