@@ -18,7 +18,7 @@ from .heads import ablate_each, ablated
 from .mlm_training import IGNORED, masked_batches, masked_loss
 from .models import Specimen
 from .text import encode_words, model_inputs
-from .training import Examples, batches, finetune_seeds
+from .training import Examples, batches, finetune_seeds, run_seeds
 
 Words = Sequence[Sequence[str]]
 
@@ -75,12 +75,17 @@ def silenced_values(specimen: Specimen, silent: torch.Tensor, layers: Sequence[i
 
 @torch.no_grad()
 def separator_losses(specimen: Specimen, sentences: Words, layers: Sequence[int], seed: int = 0) -> dict:
-    """Masked loss as it is and with the values of [SEP] silenced in `layers`: `loss`, `silenced` (sentences,)."""
-    found = {"loss": np.empty(len(sentences)), "silenced": np.empty(len(sentences))}
+    """Masked loss as it is (`loss`), and with values silenced in `layers`: those of [SEP] (`silenced`), or those of
+    the words, the positive control (`words_silenced`); all (sentences,)."""
+    found = {name: np.empty(len(sentences)) for name in ("loss", "silenced", "words_silenced")}
+    special = torch.tensor([specimen.tokenizer.cls_token_id, specimen.tokenizer.sep_token_id])
     for rows, batch in masked_batches(specimen, sentences, seed):
         found["loss"][rows] = masked_loss(specimen.model, batch).numpy()
-        with silenced_values(specimen, batch["input_ids"] == specimen.tokenizer.sep_token_id, layers):
-            found["silenced"][rows] = masked_loss(specimen.model, batch).numpy()
+        ids = batch["input_ids"]
+        silent = {"silenced": ids == special[1], "words_silenced": ~torch.isin(ids, special)}
+        for name, pieces in silent.items():
+            with silenced_values(specimen, pieces, layers):
+                found[name][rows] = masked_loss(specimen.model, batch).numpy()
     return found
 
 
@@ -255,15 +260,15 @@ def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[s
 
 def removal_samples(
     specimen: Specimen, train: Examples, test: Examples, chosen: Sequence[tuple[int, int]], seeds: int = 3,
-    draws: int = 4,
+    draws: int = 4, seed: int = 0,
 ) -> dict[str, np.ndarray]:
     """A linear classifier on the frozen encoder; heads are made uniform (kovaleva2019revealing) one by one and in sets.
 
     `intact` (seeds, items) and `majority` (items,) are its scores; `removable` (heads,) says whether one head alone
     changes the accuracy by less than a point; `without_frame` and `without_random` (items,) close the `chosen` heads,
-    or `draws` random sets as large.
+    or `draws` random sets as large, and `without_all` every head: the positive control.
     """
-    runs, intact = finetune_seeds(specimen, train, test, range(seeds), freeze="encoder", epochs=4)
+    runs, intact = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), freeze="encoder", epochs=4)
     model, heads = runs[0].classifier, [run.classifier.head for run in runs]
 
     def score(model, batch):  # mean over seeds of being right; the frozen encoder is the same for all seeds
@@ -275,14 +280,15 @@ def removal_samples(
     with torch.no_grad():
         whole = score(model, batch).mean()
         alone = ablate_each(model, batch, score, how="uniform").mean(-1)
-    grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(0)
+    grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(seed)
     places = [divmod(int(i), specimen.heads) for _ in range(draws)
               for i in generator.choice(specimen.layers * specimen.heads, len(chosen), replace=False)]
     sets = [places[i : i + len(chosen)] for i in range(0, len(places), len(chosen))]
-    closed = [ablation_scores(model, batch, keep_without(grid, heads), score) for heads in [list(chosen), *sets]]
+    everything = list(np.ndindex(grid))
+    closed = [ablation_scores(model, batch, keep_without(grid, shut), score) for shut in [everything, chosen, *sets]]
     most = np.bincount(train.labels).argmax()
     return {
         "intact": intact.astype(float), "majority": (np.asarray(test.labels) == most).astype(float),
         "removable": ((alone - whole).abs() < 0.01).float().numpy().ravel(), "drop": (whole - alone).numpy(),
-        "without_frame": closed[0], "without_random": np.mean(closed[1:], axis=0),
+        "without_all": closed[0], "without_frame": closed[1], "without_random": np.mean(closed[2:], axis=0),
     }

@@ -24,7 +24,7 @@ VERDICTS = {
 
 class Clause(NamedTuple):
     """One comparison of a prediction: `left > right` as measured, with the 95 % interval (low, high) of the
-    difference."""
+    difference; `detectable` is the difference that as many items and seeds could have shown, None for exact values."""
 
     text: str
     left: float
@@ -33,6 +33,7 @@ class Clause(NamedTuple):
     low: float
     high: float
     verdict: str
+    detectable: float | None = None
 
 
 @dataclass(frozen=True)
@@ -158,4 +159,7 @@ def _value(number: float) -> str:
 def _sample(result: Result) -> str:
     parts = [f"{result.n:,} item{'s' if result.n != 1 else ''}"] if result.n else []
     parts += [f"{result.seeds} seed{'s' if result.seeds != 1 else ''}"] if result.seeds else []
-    return f"{', '.join(parts)}. " if parts else ""
+    # The clause whose interval reaches lowest decides, as in the ledger.
+    least = min(result.clauses, key=lambda clause: clause.low).detectable if result.clauses else None
+    power = f": could have shown a difference of {least:.2g}" if parts and least is not None else ""
+    return f"{', '.join(parts)}{power}. " if parts else ""

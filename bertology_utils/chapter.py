@@ -198,6 +198,7 @@ class Chapter:
                 "difference": deciding and deciding.difference,
                 "ci_low": deciding and deciding.low,
                 "ci_high": deciding and deciding.high,
+                "detectable": deciding and deciding.detectable,
                 "n": int(n),
                 "seeds": int(seeds),
                 "verdict": word,

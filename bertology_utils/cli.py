@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import DEFAULT_PROFILE, find_root
+from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, find_root
 
 app = typer.Typer(
     help="Runs and builds the executable companion to *A Primer in BERTology*.",
@@ -62,16 +62,49 @@ def run(
     planned = plan(book_folder(root), chapters, model, profile, seed, online)
     console = Console(stderr=True)
     outcomes = run_jobs(planned, workers=jobs, scheduler=scheduler, force=force, online=online, console=console)
+    check(outcomes, len(planned))
+    if record:
+        written = keep(planned)
+        print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")
+
+
+def check(outcomes: list, planned: int) -> None:
+    """Raises `BertologyError` with the names of the runs that failed."""
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     if failed:
         names = ", ".join(sorted(outcome.job.label for outcome in failed))
         raise BertologyError(
-            f"{len(failed)} of {len(planned)} failed: {names}\n"
+            f"{len(failed)} of {planned} failed: {names}\n"
             f"Full text: {failed[0].job.folder.relative_to(failed[0].job.root)}/*.error.txt"
         )
-    if record:
-        written = keep(planned)
-        print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")
+
+
+@app.command()
+def rerun(
+    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    model: Annotated[str, typer.Option("--model", "-m", help="As for `run`.")] = DEFAULT_MODEL,
+    profile: Profile = DEFAULT_PROFILE,
+    seeds: Annotated[int, typer.Option(min=2, help="Reruns, with the seeds 1, 2, ...")] = 5,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
+    out: Annotated[Path | None, typer.Option(help="The table; results/reruns.csv by default.")] = None,
+    root: Root = None,
+) -> None:
+    """Run chapters again with other seeds, keep their verdicts, and say how many of them flip."""
+    from bertology_utils import reruns
+    from bertology_utils.runner import run_jobs
+
+    folder = book_folder(root)
+    planned = reruns.plan_reruns(folder, chapters, model, profile, seeds)
+    if profile == "smoke" and out is None:
+        raise BertologyError("A smoke run is a test of the code: name a file of your own for its verdicts with --out.")
+    check(run_jobs(planned, workers=jobs, console=Console(stderr=True)), len(planned))
+    verdicts = reruns.verdicts_of(planned)
+    reruns.write(out or folder / reruns.PATH, verdicts)
+    rows = [
+        (chapter, str(found.claims), str(found.seeds), f"{found.flipped}/{found.verdicts}", str(found.opposed))
+        for (_, _, chapter), found in reruns.by_chapter(verdicts).items()
+    ]
+    show(["chapter", "claims", "seeds", "flipped", "opposed"], rows)
 
 
 @app.command()

@@ -75,13 +75,13 @@ def majority_baseline(train_labels: Sequence[Hashable], test_labels: Sequence[Ha
 
 
 def word_baseline(
-    train_words: Sequence[str],
+    train_words: Sequence[Hashable],
     train_labels: Sequence[Hashable],
-    test_words: Sequence[str],
+    test_words: Sequence[Hashable],
     test_labels: Sequence[Hashable],
 ) -> np.ndarray:
     """Guess each word's most frequent training label, the overall majority for unseen words: 0/1 ``(items,)``."""
-    seen: dict[str, list[Hashable]] = {}
+    seen: dict[Hashable, list[Hashable]] = {}
     for word, label in zip(train_words, train_labels, strict=True):
         seen.setdefault(word, []).append(label)
     table = {word: _most_frequent(labels) for word, labels in seen.items()}

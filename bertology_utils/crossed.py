@@ -110,6 +110,22 @@ def _draw(items: list[Crossed], n: int | None, seed: int) -> list[Crossed]:
     return items[:n]
 
 
+def told_items(items: Sequence[Crossed]) -> list[Crossed]:
+    """The same clozes behind their own answer: "snow is white . snow is [MASK] .".
+
+    A positive control: nothing need be known or inferred, only read, so a model that fails here cannot pass the test.
+    """
+    return [Crossed(_told(i.first, i.targets[0]), _told(i.second, i.targets[1]), i.targets, i.labels) for i in items]
+
+
+def _told(context: tuple[str, ...], answer: str) -> tuple[str, ...]:
+    """The sentence with the mask stands twice, at first with the answer; what stands before it stays."""
+    last = context.index(MASK)
+    start = max((place + 1 for place in range(last) if context[place] == "."), default=0)
+    question = context[start:]
+    return (*context[:start], *(answer if word == MASK else word for word in question), *question)
+
+
 # --- single facts and comparisons -----------------------------------------------------------------------------------
 
 
@@ -173,12 +189,16 @@ def _able(first: str, second: str, a: Fact, b: Fact) -> Crossed:
 
 
 def premise_samples(specimen: Specimen, items: Mapping[str, Sequence[Crossed]]) -> dict[str, np.ndarray]:
-    """`known_premises` on `premise_items`; an item with an unknown word in one of its three questions is left out."""
+    """`known_premises` on `premise_items`, and `conclusion_told`, the conclusions behind their answer (`told_items`).
+
+    An item with an unknown word in one of its three questions is left out.
+    """
     fit = [all(_known(specimen, item) for item in three) for three in zip(*items.values(), strict=True)]
     if not any(fit):
         raise BertologyError(f"{specimen.name} knows the words of no inference as single pieces.")
-    kept = ([item for item, good in zip(group, fit, strict=True) if good] for group in items.values())
-    return known_premises(*(crossed_accuracy(specimen, group) for group in kept))
+    kept = [[item for item, good in zip(group, fit, strict=True) if good] for group in items.values()]
+    told = crossed_accuracy(specimen, told_items(kept[-1])).astype(float)
+    return known_premises(*(crossed_accuracy(specimen, group) for group in kept)) | {"conclusion_told": told}
 
 
 def known_premises(member: np.ndarray, general: np.ndarray, conclusion: np.ndarray) -> dict[str, np.ndarray]:

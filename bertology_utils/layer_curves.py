@@ -105,10 +105,18 @@ def upper_share(shares: np.ndarray) -> np.ndarray:
     return np.asarray(shares)[..., band_of(np.shape(shares)[-1] - 1)["high"]].sum(-1)
 
 
-def top_samples(tasks: Sequence[np.ndarray], folds: int = 6) -> dict[str, np.ndarray]:
+def top_samples(tasks: Sequence[np.ndarray], folds: int = 6, planted: float = 0.05) -> dict[str, np.ndarray]:
     """`at_top`: is the best layer the last one? 0/1 (tasks * folds,). `peak`, `last`: scores of the best layer, chosen
-    on even items, and of the last layer on the odd ones, tasks averaged: (seeds, items)."""
-    at_top = np.concatenate([(peak_layers(scores, folds) == len(scores) - 1).astype(float) for scores in tasks])
+    on even items, and of the last layer on the odd ones, tasks averaged: (seeds, items).
+
+    `planted_top` is `at_top` where the last layer scores `planted` more than the best one: the positive control.
+    """
     scores = pooled(tasks)
     everything = {"peak": range(len(scores)), "last": [len(scores) - 1]}
-    return {"at_top": at_top} | best_layer_samples(scores, everything)
+    raised = [np.concatenate([task[:-1], task[[task.mean((1, 2)).argmax()]] + planted]) for task in tasks]
+    found = {"at_top": _at_top(tasks, folds), "planted_top": _at_top(raised, folds)}
+    return found | best_layer_samples(scores, everything)
+
+
+def _at_top(tasks: Sequence[np.ndarray], folds: int) -> np.ndarray:
+    return np.concatenate([(peak_layers(scores, folds) == len(scores) - 1).astype(float) for scores in tasks])

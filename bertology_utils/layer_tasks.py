@@ -28,7 +28,7 @@ from .models import Specimen
 from .pair_sets import agreement_pairs
 from .probes import encode_labels, probe_correctness, train_scalar_mix, train_selector
 from .structural import fit_depth_probe, score_depths
-from .training import Examples, correctness, finetune_seeds
+from .training import Examples, correctness, finetune_seeds, run_seeds
 
 Words = Sequence[Sequence[str]]
 GROUPS = {
@@ -260,7 +260,7 @@ def number_readout(
     return task_scores(LayerFeatures(specimen), Task("agreement", *(
         _masked_verbs(specimen, n, attractors, seed, split, source)
         for n, attractors, split in ((train, (0, 1), "train"), (test, (1,), "test"))
-    )), seeds, **settings)
+    )), seeds, seed=seed, **settings)
 
 
 def _masked_verbs(
@@ -284,7 +284,8 @@ def subject_scores(
              for n, clear, split in ((train, False, "train"), (test, True, "test"))]
     vectors = [word_vectors(specimen, [list(s.words) for s in part]) for part in parts]
     places = [[s.target for s in part] for part in parts]
-    return train_selector(vectors[0], places[0], seeds=seeds, steps=steps, epochs=1).correct(vectors[1], places[1])
+    probe = train_selector(vectors[0], places[0], seeds=seeds, seed=seed, steps=steps, epochs=1)
+    return probe.correct(vectors[1], places[1])
 
 
 def depth_scores(
@@ -338,10 +339,12 @@ def logits_of_layers(specimen: Specimen, inputs: dict, chosen: torch.Tensor) -> 
     return output.logits if "logits" in output else output.prediction_logits
 
 
-def finetuning_samples(specimen: Specimen, train: Examples, test: Examples, seeds: int = 3, **settings) -> dict:
+def finetuning_samples(
+    specimen: Specimen, train: Examples, test: Examples, seeds: int = 3, seed: int = 0, **settings
+) -> dict:
     """Fine-tunes, then rolls layers back to the start (hao2019visualizing): `tuned`, `restored_bottom`, `restored_top`
     (seeds, items), and the `change` of sentence vectors, 1 - cosine, (layers + 1, seeds, items)."""
-    runs, tuned = finetune_seeds(specimen, train, test, range(seeds), **settings)
+    runs, tuned = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), **settings)
     half, layers = specimen.layers // 2, specimen.layers
     halves = {"restored_bottom": range(half + 1), "restored_top": range(half + 1, layers + 1)}
     found = {name: np.stack([correctness(restored(run.classifier, specimen.encoder, chosen), specimen, test)
@@ -350,15 +353,19 @@ def finetuning_samples(specimen: Specimen, train: Examples, test: Examples, seed
     return found | {"tuned": tuned.astype(float), "change": change}
 
 
-def pooling_samples(specimen: Specimen, train: Examples, test: Examples, seeds: int = 3, **settings) -> dict:
+def pooling_samples(
+    specimen: Specimen, train: Examples, test: Examples, seeds: int = 3, seed: int = 0, **settings
+) -> dict:
     """Probes of the last layer's [CLS] and mean, before and after fine-tuning through [CLS]: (seeds, items).
 
     Fine-tuned once a seed; each tuned model is probed with that seed's probe.
     """
-    runs, _ = finetune_seeds(specimen, train, test, range(seeds), pool="cls", **settings)
+    places = run_seeds(seed, seeds)
+    runs, _ = finetune_seeds(specimen, train, test, places, pool="cls", **settings)
     found = {}
     for pool in ("cls", "mean"):
-        found[f"{pool}_before"] = sentence_scores(specimen, train, test, pool, seeds=seeds)[-1]
+        found[f"{pool}_before"] = sentence_scores(specimen, train, test, pool, seeds=seeds, seed=seed)[-1]
         found[f"{pool}_after"] = np.concatenate(
-            [sentence_scores(run.specimen, train, test, pool, seeds=1, seed=seed)[-1] for seed, run in enumerate(runs)])
+            [sentence_scores(run.specimen, train, test, pool, seeds=1, seed=place)[-1]
+             for place, run in zip(places, runs, strict=True)])
     return found

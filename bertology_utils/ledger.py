@@ -24,8 +24,8 @@ REFERENCES = PACKAGE / "references.yaml"
 TESTED_KINDS = ("empirical", "contested")
 ROW_FIELDS = ("id", "section", "notebook", "kind", "statement", "studies", "published", "contested_with")
 RESULT_FIELDS = (
-    "model", "model_sha256", "profile", "data", "measured", "control", "difference", "ci_low", "ci_high", "n", "seeds",
-    "verdict", "reason", "anchor", "commit", "date",
+    "model", "model_sha256", "profile", "data", "measured", "control", "difference", "ci_low", "ci_high", "detectable",
+    "n", "seeds", "verdict", "reason", "anchor", "commit", "date",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from bertology_utils import families, page_html, specimen_growth, specimen_html
+from bertology_utils import families, page_html, reruns, specimen_growth, specimen_html, validity_html
 from bertology_utils import page_data as data
 from bertology_utils.bibliography import load_references, write_bibtex
 from bertology_utils.conflicts import CONFLICTS, load_conflicts
@@ -157,10 +157,17 @@ class ConflictsDirective(_Generated):
 
 
 class RunsDirective(_Generated):
-    """The record of executed chapters."""
+    """The record of executed chapters, of their reruns and of the untrained twin."""
 
     def html(self) -> str:
-        return page_html.run_record(data.load_records(self.executed), self.rows, self.link)
+        path = Path(self.env.srcdir) / reruns.PATH
+        self.env.note_dependency(str(path))
+        parts = (
+            page_html.run_record(data.load_records(self.executed), self.rows, self.link),
+            validity_html.twin_table(self.rows),
+            validity_html.rerun_table(reruns.read(path)),
+        )
+        return "".join(parts)
 
 
 class HeadlineDirective(_Generated):

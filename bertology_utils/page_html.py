@@ -80,6 +80,8 @@ def _measure(result: dict[str, Any] | None) -> str:
         interval = f"[{number(result['ci_low'])}, {number(result['ci_high'])}]"
         lines.append(f"difference {number(result.get('difference'))} {interval}")
     lines.append(", ".join(_counted(result[key], name) for key, name in _SAMPLE if result.get(key)))
+    if result.get("detectable") is not None:
+        lines.append(f"could have shown {result['detectable']:.2g}")
     notes = "".join(f'<span class="interval">{line}</span>' for line in lines if line)
     return f"<strong>{number(result['measured'])}</strong>{notes}"
 

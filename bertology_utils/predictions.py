@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import BertologyError
-from .statistics import as_samples, bootstrap, percentile_interval
+from .statistics import as_samples, bootstrap, detectable, percentile_interval
 
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
@@ -35,6 +35,12 @@ class Clause:
     right: ast.expr
     flipped: bool
 
+    @property
+    def names(self) -> set[str]:
+        """The samples that the clause compares."""
+        nodes = [node for side in (self.left, self.right) for node in ast.walk(side)]
+        return {node.id for node in nodes if isinstance(node, ast.Name)} - set(FUNCTIONS)
+
     def sides(self, means: Mapping[str, float]) -> tuple[float, float]:
         """Values of the sides as written, left then right."""
         return evaluate(self.left, means), evaluate(self.right, means)
@@ -47,7 +53,12 @@ class Clause:
 
 @dataclass(frozen=True)
 class ClauseResult:
-    """A clause after measurement: its sides, the excess in the claimed direction, its interval and verdict."""
+    """A clause after measurement: its sides, the excess in the claimed direction, its interval and verdict.
+
+    Attributes:
+        detectable: the smallest true excess that as many items and seeds would have shown with power 0.8; None where
+            all values are exact.
+    """
 
     text: str
     left: float
@@ -56,6 +67,7 @@ class ClauseResult:
     low: float
     high: float
     verdict: str
+    detectable: float | None = None
 
 
 @dataclass(frozen=True)
@@ -67,9 +79,7 @@ class Prediction:
 
     @property
     def names(self) -> set[str]:
-        trees = [side for clause in self.clauses for side in (clause.left, clause.right)]
-        names = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        return names - set(FUNCTIONS)
+        return set().union(*(clause.names for clause in self.clauses))
 
     def judge(self, samples: Mapping[str, object], seed: int = 0) -> tuple[ClauseResult, ...]:
         """Measures every clause on samples: means, bootstrap interval of the excess, verdict of the clause.
@@ -83,13 +93,18 @@ class Prediction:
         arrays = as_samples({name: samples[name] for name in self.names})
         means = {name: float(array.mean()) for name, array in arrays.items()}
         draws = bootstrap(lambda m: np.array([c.excess(m) for c in self.clauses]), arrays, seed=seed)
-        return tuple(self._result(clause, means, draws[:, i]) for i, clause in enumerate(self.clauses))
+        sampled = {name for name, array in arrays.items() if array.ndim}
+        return tuple(
+            self._result(clause, means, draws[:, i], bool(clause.names & sampled))
+            for i, clause in enumerate(self.clauses)
+        )
 
-    def _result(self, clause: Clause, means: Mapping[str, float], draws: np.ndarray) -> ClauseResult:
+    def _result(self, clause: Clause, means: Mapping[str, float], draws: np.ndarray, sampled: bool) -> ClauseResult:
         excess = clause.excess(means)
         low, high = percentile_interval(draws, excess)
         verdict = REPLICATES if low > 0 else CONTRADICTS if high < 0 else INCONCLUSIVE
-        return ClauseResult(clause.text, *clause.sides(means), excess, low, high, verdict)
+        least = detectable(low, high) if sampled else None
+        return ClauseResult(clause.text, *clause.sides(means), excess, low, high, verdict, least)
 
 
 def parse(text: str) -> Prediction:

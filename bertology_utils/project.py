@@ -74,7 +74,7 @@ class Job:
 
     @property
     def label(self) -> str:
-        return f"{self.chapter} · {self.model}"
+        return f"{self.chapter} · {self.model}" + (f" · seed {self.seed}" if self.seed else "")
 
     @property
     def source(self) -> Path:
@@ -82,7 +82,9 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        return self.root / "_executed" / self.profile / model_slug(self.model)
+        """Reruns with another seed lie below the run that the pages show, and never replace it."""
+        folder = self.root / "_executed" / self.profile / model_slug(self.model)
+        return folder / f"seed-{self.seed}" if self.seed else folder
 
     @property
     def notebook(self) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import Job, read_json
+from bertology_utils.project import Job, model_slug, read_json
 
 FOLDER = Path("results") / "runs"
 DIGITS = 6
@@ -18,7 +18,7 @@ DIGITS = 6
 
 def recorded_path(job: Job) -> Path:
     """`results/runs/<profile>/<model>/<chapter>.json`."""
-    return job.root / FOLDER / job.profile / job.folder.name / f"{job.chapter}.json"
+    return job.root / FOLDER / job.profile / model_slug(job.model) / f"{job.chapter}.json"
 
 
 def recorded_paths(root: Path) -> list[Path]:

@@ -16,7 +16,7 @@ import torch
 from .attention import attention_maps, target_masks, word_level_map, word_pieces
 from .errors import BertologyError
 from .models import Specimen, head_name
-from .text import Encoding
+from .text import Encoding, encode_words
 
 DIRECTIONS = ("dependent", "head")  # who attends: the dependent to its head, or the head to its dependent
 OFFSETS = (-3, -2, -1, 1, 2)  # the range of clark2019what, without the word itself
@@ -275,6 +275,22 @@ def map_patterns(
     for index, encoding, maps in attention_maps(specimen, sentences, pairs):
         patterns[index] = classify_patterns(encoding_features(specimen, encoding, maps), thresholds)
     return patterns
+
+
+def scattered_patterns(
+    specimen: Specimen, sentences: Sequence[Sequence[str]], pairs: Sequence[Sequence[str]] | None = None, seed: int = 0
+) -> np.ndarray:
+    """The pattern of planted maps whose every row points at one random word: (sentences, 1, 1).
+
+    The positive control of `map_patterns`: single words that no rule about places foretells are heterogeneous.
+    """
+    rng = np.random.default_rng(seed)
+    patterns = []
+    for encoding in encode_words(specimen, sentences, pairs):
+        places = rng.choice(np.flatnonzero(word_pieces(encoding)), len(encoding))
+        features = encoding_features(specimen, encoding, torch.eye(len(encoding))[places][None, None])
+        patterns.append(classify_patterns(features))
+    return np.stack(patterns)
 
 
 def encoding_features(specimen: Specimen, encoding: Encoding, maps: torch.Tensor) -> PatternFeatures:

@@ -309,6 +309,16 @@ def read_values(
     return layer, probe.predict(asked)[layer, :, 0].numpy()
 
 
+def plant_values(features: torch.Tensor, values: Sequence[float], scale: float, seed: int = 0) -> torch.Tensor:
+    """Features (layers, items, width) with each value, in units of `scale`, added along one random direction.
+
+    The positive control of a regression: these vectors hold the value on a line, also outside the trained range.
+    """
+    line = torch.randn(features.shape[-1], generator=torch.Generator().manual_seed(seed))
+    steps = torch.as_tensor(np.asarray(values) / scale, dtype=features.dtype)
+    return features + steps[:, None] * features.std() * line
+
+
 def explained(predicted: np.ndarray, values: Sequence[float]) -> np.ndarray:
     """One minus the squared error over the mean squared deviation, (items,): the mean over items is R squared."""
     values = np.asarray(values, dtype=float)

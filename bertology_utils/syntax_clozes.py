@@ -194,8 +194,9 @@ def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = E
 def removed_arguments(specimen: Specimen, n: int, seed: int = 0) -> dict[str, np.ndarray]:
     """KL from the intact guesses at the main verb when an argument or an adjunct of like length is removed, in nats.
 
-    `(n,)` each: `argument`, `adjunct`; 0/1 `same_argument`, `same_adjunct` (same first guess), and `competence` as in
-    `damaged_inputs`. The grammar is asked for sentences until `n` have both spans.
+    `(n,)` each: `argument`, `adjunct`, and `random_context`, where random words stand in place of all; 0/1
+    `same_argument`, `same_adjunct` (same first guess), and `competence` as in `damaged_inputs`. The grammar is asked
+    for sentences until `n` have both spans.
     """
     chosen = _with_both_spans(n, seed)
     items = [(s.words, s.heads.index(-1)) for s, _ in chosen]
@@ -208,6 +209,7 @@ def removed_arguments(specimen: Specimen, n: int, seed: int = 0) -> dict[str, np
         compared = cloze.compare_distributions(intact, _distributions(specimen, damaged))
         found |= {name: compared["kl"], f"same_{name}": compared["top1_agreement"].astype(float)}
     noise = [random_context(*item, pool, rng) for item in items]
+    found["random_context"] = cloze.compare_distributions(intact, _distributions(specimen, noise))["kl"]
     return found | {"competence": _competence(specimen, items, noise)}
 
 

@@ -69,10 +69,24 @@ def scored_labels(bank: Treebank, part: str, task: str) -> list[str]:
 
 
 def ancestor_baselines(bank: Treebank, level: str) -> dict[str, np.ndarray]:
-    """Guessing the most frequent ancestor label, 0/1 `(test items,)`: `majority` of all, `by_tag` for each gold tag."""
-    labels, answers = (scored_labels(bank, part, level) for part in ("train", "test"))
-    tags = [scored_labels(bank, part, "upos") for part in ("train", "test")]
-    return {"majority": majority_baseline(labels, answers), "by_tag": word_baseline(tags[0], labels, tags[1], answers)}
+    """Guessing the most frequent ancestor label, 0/1 `(test items,)`: `majority` of all, `by_tag` for each gold tag.
+
+    `gold` guesses it from the gold tag, function and lower ancestors of a word: what can be known of the label.
+    """
+    below = ["upos", "deprels", *ANCESTORS[: ANCESTORS.index(level)]]
+    (labels, tags, features), (answers, asked_tags, asked) = (
+        (
+            scored_labels(bank, part, level),
+            scored_labels(bank, part, "upos"),
+            list(zip(*(scored_labels(bank, part, name) for name in below), strict=True)),
+        )
+        for part in ("train", "test")
+    )
+    return {
+        "majority": majority_baseline(labels, answers),
+        "by_tag": word_baseline(tags, labels, asked_tags, answers),
+        "gold": word_baseline(features, labels, asked, answers),
+    }
 
 
 def control_sweep(
@@ -98,7 +112,7 @@ def control_sweep(
     found = {}
     for name, pair in {"task": tags, "control": (control.labels(words), control.labels(unseen))}.items():
         labels, answers, names = encode_labels(*pair)
-        probe = train_probe(first, labels, classes=len(names), **settings)
+        probe = train_probe(first, labels, classes=len(names), seed=seed, **settings)
         found[name] = probe.correct(second[:, known], answers[known])
     return found
 
@@ -122,7 +136,7 @@ def hierarchy_sweep(
         ambiguous = pointed_sentences(train, False, seed, "train", task, source)
         unseen = pointed_sentences(2 * test, True, seed, "test", task, source)
         vectors = [v[::every] for v in word_vectors(specimen, [s.words for s in ambiguous + unseen])]
-        probe = train_selector(vectors[:train], [s.target for s in ambiguous], **settings)
+        probe = train_selector(vectors[:train], [s.target for s in ambiguous], seed=seed, **settings)
         places = [s.target for s in unseen]
         found = probe.correct(vectors[train:], places)
         aside.append(found[:, :, :test].mean((1, 2)))
@@ -169,7 +183,7 @@ def order_dependence(specimen: Specimen, train: int, test: int, seed: int = 0, *
     found = {}
     for question in ("lexical", "syntactic"):
         for trained in ("intact", "shuffled"):
-            probe = train_probe(vectors["train"][trained], labels["train"][question], **settings)
+            probe = train_probe(vectors["train"][trained], labels["train"][question], seed=seed, **settings)
             aside = probe.correct(vectors["development"][trained], labels["development"][question])
             layer = int(aside.mean((1, 2)).argmax())
             for tested in ("intact", "shuffled"):
@@ -204,7 +218,7 @@ def three_tools(
     return {
         "cloze": cloze.preferred(scores)[half:].astype(float),
         "attention": looks[layer, head, half:].astype(float),
-        "probe": _number_probe(eager, learnt, pairs[:half], pairs[half:]),
+        "probe": _number_probe(eager, learnt, pairs[:half], pairs[half:], seed),
     }
 
 
@@ -221,11 +235,11 @@ def subject_attention(eager: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarr
     return found
 
 
-def _number_probe(specimen: Specimen, train, development, test) -> np.ndarray:
+def _number_probe(specimen: Specimen, train, development, test, seed: int) -> np.ndarray:
     parts = [_mask_vectors(specimen, pairs) for pairs in (train, development, test)]
     labels = [np.array([pair.condition["number"] == "plural" for pair in pairs]).astype(int)
               for pairs in (train, development, test)]
-    probe = train_probe(parts[0], labels[0])
+    probe = train_probe(parts[0], labels[0], seed=seed)
     layer = int(probe.correct(parts[1], labels[1]).mean((1, 2)).argmax())
     return probe.correct(parts[2], labels[2])[layer]
 

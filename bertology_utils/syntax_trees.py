@@ -147,6 +147,23 @@ def word_maps(eager: Specimen, sentences: Sequence[Sentence]) -> list[np.ndarray
     return found
 
 
+def planted_trees(bank: Treebank, share: float = 0.5, seed: int = 0) -> dict[str, np.ndarray]:
+    """The positive control: scores `(test sentences,)` of trees read from maps that hold them among noise.
+
+    Each word gives `share` of its attention to its gold head and the rest to all words at random; `undirected` and
+    `directed` are read like those of `attention_trees` and `directed_trees`.
+    """
+    rng, found = np.random.default_rng(seed), {"undirected": [], "directed": []}
+    for sentence, keep in zip(bank.test, punctuation_mask(bank.test), strict=True):
+        size = len(sentence.words)
+        noise = rng.dirichlet(np.ones(size), size)
+        words = (1 - share) * noise + share * np.eye(size)[np.maximum(sentence.heads, 0)]
+        tree = trees.maximum_arborescence(words, sentence.heads.index(-1))
+        found["undirected"].append(trees.uuas(-np.maximum(words, words.T), sentence.heads, keep))
+        found["directed"].append(trees.undirected_score(tree, sentence.heads, keep))
+    return {name: np.array(scores, dtype=float) for name, scores in found.items()}
+
+
 def directed_trees(found: AttentionTrees, bank: Treebank, candidates: int = 8) -> np.ndarray:
     """Undirected scores `(test sentences,)` of Chu-Liu/Edmonds trees with the gold root given (htut2019attention).
 

@@ -179,6 +179,11 @@ def finetune(
     return FineTuned(correct, probabilities, classifier, tuned, losses, share, start)
 
 
+def run_seeds(seed: int, count: int = 3) -> range:
+    """The seeds of `count` training runs in the chapter's run `seed`: no two chapter runs share one."""
+    return range(seed * count, (seed + 1) * count)
+
+
 def finetune_seeds(specimen: Specimen, train: Examples, test: Examples, seeds: Sequence[int] = (0, 1, 2), **options):
     """One run a seed: ([FineTuned], correct (seeds, items))."""
     runs = [finetune(specimen, train, test, seed, **options) for seed in seeds]

@@ -15,28 +15,29 @@ import torch
 from .models import Specimen
 from .syntax_probes import two_questions
 from .text import encode_words, model_inputs
-from .training import Classifier, Examples, finetune, predict
+from .training import Classifier, Examples, finetune, predict, run_seeds
 
 Words = tuple[str, ...]
 
 
 def trigger_attack(
-    specimen: Specimen, train: int, test: int, seeds: int = 3, length: int = 3, rounds: int = 1, draws: int = 4
+    specimen: Specimen, train: int, test: int, seed: int = 0, seeds: int = 3, length: int = 3, rounds: int = 1,
+    draws: int = 4,
 ) -> dict[str, object]:
     """Attack classifiers that tell sentences about animals from sentences about people.
 
     Samples `(seeds, test // 2)`: `accuracy` (test items of the attacked class that are right without a trigger),
     `triggered` and `random`: items taken for the other class behind the trigger, or behind random strings of as many
     words (mean over `draws`). `triggers` lists what was found. The trigger is sought on training sentences, and holds
-    no word of any sentence here. Odd seeds attack the other class.
+    no word of any sentence here. Every second seed attacks the other class.
     """
-    parts = [two_questions(n, seed, split) for n, seed, split in ((train, 0, "train"), (test, 1, "test"))]
+    parts = [two_questions(n, 2 * seed + i, split) for i, (n, split) in enumerate(((train, "train"), (test, "test")))]
     examples = [Examples(words, labels["lexical"].tolist()) for words, labels in parts]
     allowed = candidate_words(specimen, {word for part in examples for s in part.sentences for word in s})
     found: dict[str, list] = {"accuracy": [], "triggered": [], "random": [], "triggers": []}
-    for seed in range(seeds):
-        tuned = finetune(specimen, *examples, seed, freeze="encoder")
-        source, rng = seed % 2, np.random.default_rng(seed)
+    for index, place in enumerate(run_seeds(seed, seeds)):
+        tuned = finetune(specimen, *examples, place, freeze="encoder")
+        source, rng = index % 2, np.random.default_rng(place)
         known, unseen = ([s for s, y in zip(e.sentences, e.labels, strict=True) if y == source] for e in examples)
         trigger = find_trigger(tuned.classifier, specimen, known[:16], 1 - source, allowed, rng, length, rounds)
         strings = [tuple(rng.choice(list(allowed), length).tolist()) for _ in range(draws)]

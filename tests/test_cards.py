@@ -66,6 +66,13 @@ def test_card_shows_all_that_the_verdict_rests_on():
     assert root[0] == "section" and root[1]["id"] == "claim-syn-trees" and "verdict-card" in root[1]["class"].split()
 
 
+def test_card_says_what_its_size_could_have_shown():
+    clauses = [MODEL._replace(detectable=0.0571), MODEL._replace(low=0.4, detectable=0.9)]
+    card = verdict_card(replace(RESULT, clauses=clauses))
+    assert "400 items, 3 seeds: could have shown a difference of 0.057." in card
+    assert "could have shown" not in verdict_card(RESULT)
+
+
 def test_table_is_accessible_and_control_is_named():
     tags = parse(verdict_card(RESULT))
     assert {attributes.get("scope") for tag, attributes in tags if tag == "th"} == {"col", "row"}

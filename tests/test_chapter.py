@@ -37,6 +37,7 @@ def test_a_test_is_recorded_with_its_control(chapter):
     assert result["verdict"] == "replicates"
     assert (result["measured"], result["control"], result["n"]) == (1.0, 0.0, 60)
     assert result["ci_low"] <= result["difference"] <= result["ci_high"]
+    assert result["detectable"] == result["clauses"][0]["detectable"] > 0
     assert result["anchor"].endswith("#claim-sva-in-cloze")
 
 

@@ -53,6 +53,17 @@ def test_every_item_has_one_mask_a_context_and_two_targets() -> None:
         assert item.targets[0] != item.targets[1] and item.first != item.second
 
 
+def test_told_items_hold_their_answer_and_the_same_question() -> None:
+    (item,) = crossed.told_items(crossed.chain_items(1, 2, levels=2))
+    for context, answer, other in ((item.first, *item.targets), (item.second, *item.targets[::-1])):
+        text = " ".join(context)
+        assert f"in the {answer} . so the" in text and text.endswith("in the [MASK] .")
+        assert context.count(answer) == context.count(other) + 1
+    (fact,) = crossed.told_items(crossed.property_items(1))
+    first = " ".join(fact.first)
+    assert first == f"{first[: len(first) // 2].replace('[MASK]', 'big').strip()} {first[len(first) // 2 :].strip()}"
+
+
 def test_known_premises_select_the_conclusions() -> None:
     samples = crossed.known_premises(np.array([1, 1, 0], bool), np.array([1, 0, 1], bool), np.array([1, 0, 0], bool))
     assert samples["conclusion_known"].tolist() == [1.0]

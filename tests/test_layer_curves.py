@@ -64,3 +64,9 @@ def test_flips_count_each_direction():
 
 def test_entropy_of_a_mix_runs_from_zero_to_one():
     np.testing.assert_allclose(curves.mix_entropy(np.array([[0.25] * 4, [1, 0, 0, 0]])), [1, 0], atol=1e-9)
+
+
+def test_a_peak_at_the_top_is_seen_where_it_is_planted():
+    found = curves.top_samples([hits([0.2, 0.9, 0.4, 0.4, 0.4])])
+    assert found["at_top"].mean() == 0 and found["planted_top"].mean() == 1
+    assert found["peak"].mean() > found["last"].mean() + 0.3

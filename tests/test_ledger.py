@@ -18,6 +18,7 @@ from bertology_utils.ledger import (
 )  # fmt: skip
 
 RESULT = {"id": "sva-in-cloze", "model": "m", "verdict": "replicates", "measured": 0.9, "clauses": []}
+RESULT |= {"detectable": 0.06}
 
 
 def test_all_claims_are_valid():
@@ -67,6 +68,7 @@ def test_records_join_into_all_claims(tmp_path):
     assert len(rows) == 348
     (found,) = [row for row in rows if row["results"]]
     assert found["id"] == "sva-in-cloze" and found["results"][0]["commit"] == "abc"
+    assert found["results"][0]["detectable"] == 0.06
     write_ledger(rows, tmp_path)
     assert json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8")) == rows
     assert len((tmp_path / "ledger.csv").read_text(encoding="utf-8").splitlines()) == 349

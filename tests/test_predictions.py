@@ -40,6 +40,37 @@ def test_a_planted_null_does_not_replicate():
     assert verdicts.count(REPLICATES) <= 4
 
 
+def detected(effect: float, studies: int = 100) -> tuple[float, float]:
+    """The share of simulated studies of 100 paired items that show an effect, and the median detectable effect."""
+    draw = np.random.default_rng(0).normal
+    clauses = [parse("a > b").judge({"a": effect + draw(size=100), "b": draw(size=100)}, s)[0] for s in range(studies)]
+    return np.mean([c.verdict == REPLICATES for c in clauses]), np.median([c.detectable for c in clauses])
+
+
+def test_the_detectable_effect_is_found_in_four_of_five_studies():
+    closed_form = (1.960 + 0.842) * np.sqrt(2 / 100)
+    share, detectable = detected(closed_form)
+    assert detectable == pytest.approx(closed_form, rel=0.05)
+    assert 0.7 <= share <= 0.9
+    assert detected(closed_form / 2, 40)[0] < 0.5
+
+
+def test_more_items_detect_less():
+    few, many = (parse("a > 0.5").judge({"a": scores(0.6, n)})[0].detectable for n in (50, 800))
+    assert few == pytest.approx(4 * many, rel=0.15)
+
+
+def test_exact_values_have_no_power():
+    clauses = parse("a > b and c > b").judge({"a": 1.0, "b": 0.5, "c": scores(0.9)})
+    assert clauses[0].detectable is None and clauses[1].detectable > 0
+
+
+@pytest.mark.parametrize("n", [3, 8, 30])
+def test_too_few_items_for_a_claim_stay_inconclusive(n):
+    clause = parse("a > 0.5").judge({"a": scores(0.6, n)})[0]
+    assert clause.detectable > 0.1 and clause.verdict == INCONCLUSIVE
+
+
 def test_every_clause_must_hold():
     samples = {"a": scores(0.9), "b": scores(0.5, seed=1), "c": scores(0.95, seed=2)}
     assert overall(parse("a > b + 0.1").judge(samples)) == REPLICATES

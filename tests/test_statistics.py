@@ -36,6 +36,17 @@ def test_samples_without_meaning_are_refused(bad):
         as_samples({"x": bad})
 
 
+def test_the_spread_of_three_seeds_is_not_understated():
+    from bertology_utils.statistics import bootstrap
+
+    seeds = np.array([[0.0], [1.0], [2.0]]) + np.zeros((3, 50))
+    draws = bootstrap(lambda m: np.array([m["x"]]), {"x": seeds}, seed=0)[:, 0]
+    assert draws.mean() == pytest.approx(1, abs=0.05)
+    assert draws.std() == pytest.approx(np.std([0, 1, 2], ddof=1) / np.sqrt(3), rel=0.05)
+    alone = bootstrap(lambda m: np.array([m["x"]]), {"x": seeds[2:]}, resamples=50, seed=0)
+    assert (alone == 2).all()
+
+
 def test_resampled_means_are_the_plain_definition():
     from bertology_utils.statistics import bootstrap, resample_weights
 

@@ -52,6 +52,7 @@ def test_sweeps_give_one_score_an_item(tiny):
     assert scores["upos"].test.shape == (2, 3, items)
     guesses = syntax_probes.ancestor_baselines(bank, "parent")
     assert guesses["by_tag"].shape == (items,) and guesses["by_tag"].mean() > guesses["majority"].mean()
+    assert guesses["gold"].mean() > guesses["by_tag"].mean()
     hierarchy = syntax_probes.hierarchy_sweep(tiny, 12, 5, **FAST)
     assert hierarchy.test.shape == (3, 3, 10)
     control = syntax_probes.control_sweep(tiny, 30, layers=[1], **FAST)

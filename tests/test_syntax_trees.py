@@ -33,6 +33,12 @@ def test_the_chain_is_scored_as_the_plain_definition_does(bank):
     assert np.allclose(syntax_trees.chain_scores(bank.test)["uuas"], plain)
 
 
+def test_planted_trees_are_read_and_noise_is_not(bank):
+    planted, noise = (syntax_trees.planted_trees(bank, share) for share in (0.5, 0.0))
+    for name in ("undirected", "directed"):
+        assert planted[name].shape == (len(bank.test),) and planted[name].mean() > 0.9 > 0.5 > noise[name].mean()
+
+
 def test_position_baseline_finds_roots_that_always_stand_in_one_place():
     sentences = [s for s in material.treebank(400, 1).train if s.heads[2] == -1]
     assert syntax_trees.position_scores(sentences, sentences)["root"].mean() == 1

@@ -1,0 +1,107 @@
+"""Reruns: where they lie, what is kept of them, and flips counted by hand."""
+
+import json
+
+import pytest
+from notebook_project import add_notebook, make_project
+from test_book import Balance, claim
+
+from bertology_utils import build, cli, material, page_data, reruns, runner
+from bertology_utils.errors import BertologyError
+from bertology_utils.execution import Outcome
+from bertology_utils.project import Job, plan
+from bertology_utils.recorded import recorded_path
+from bertology_utils.training import run_seeds
+from bertology_utils.validity_html import rerun_table, twin_table
+
+
+def runs(claim: str, *words: str) -> list[reruns.Verdict]:
+    return [
+        reruns.Verdict("syntax", claim, "pocket-bert", "live", seed, word, "abc", "2026-01-02")
+        for seed, word in enumerate(words, 1)
+    ]
+
+
+def test_flips_are_counted_against_the_majority_of_each_claim():
+    verdicts = runs("a", "replicates", "replicates", "contradicts", "inconclusive", "replicates")
+    verdicts += runs("b", *["inconclusive"] * 5)
+    verdicts += runs("c", "replicates", "replicates (not specific)", "inconclusive", "contradicts", "contradicts")
+    assert reruns.flips(verdicts) == reruns.Flips(claims=3, seeds=5, verdicts=15, flipped=5, opposed=3)
+    assert reruns.flips([]) == reruns.Flips(0, 0, 0, 0, 0)
+
+
+def test_a_seed_draws_other_sentences_of_the_same_split():
+    def nouns(sentences):
+        return {w for s in sentences for w, tag in zip(s.words, s.upos, strict=True) if tag == "NOUN"}
+
+    first, second = (material.treebank(20, 12, seed=seed) for seed in (1, 2))
+    assert [s.words for s in first.test] != [s.words for s in second.test]
+    assert not nouns(first.train + second.train) & nouns(first.test + second.test)
+
+
+def test_no_two_reruns_train_with_one_seed():
+    places = [place for seed in range(6) for place in run_seeds(seed)]
+    assert places[:3] == [0, 1, 2] and len(set(places)) == len(places) == 18
+
+
+def test_a_rerun_lies_beside_the_run_that_pages_show(tmp_path):
+    shown, other = Job(tmp_path, "syntax"), Job(tmp_path, "syntax", seed=3)
+    assert other.folder == shown.folder / "seed-3" and other.label == f"{shown.label} · seed 3"
+    assert recorded_path(other) == recorded_path(shown)
+    other.folder.mkdir(parents=True)
+    other.record.write_text("{}")
+    assert build.record_paths(tmp_path) == []
+
+
+def pretend_run(jobs, **_):
+    """Leave the records of a chapter whose one verdict depends on the seed."""
+    for job in jobs:
+        words = {"a": "replicates" if job.seed < 2 else "contradicts", "b": "not testable here"}
+        results = [{"id": name, "model": job.model, "verdict": word} for name, word in words.items()]
+        job.folder.mkdir(parents=True)
+        job.record.write_text(json.dumps({"results": results, "run": {"commit": "abc", "when": "2026-01-02T03:04"}}))
+    return [Outcome(job, "done") for job in jobs]
+
+
+def test_the_command_runs_each_seed_once_and_keeps_the_verdicts(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runner, "run_jobs", pretend_run)
+    root = make_project(tmp_path)
+    add_notebook(root, "syntax", "1 + 1")
+    assert cli.main(["rerun", "--seeds", "3", "--jobs", "1", "--root", str(root)]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "syntax\t1\t3\t1/3\t1"
+    kept = reruns.read(root / reruns.PATH)
+    assert [(v.claim, v.seed, v.verdict) for v in kept] == [
+        ("a", 1, "replicates"), ("a", 2, "contradicts"), ("a", 3, "contradicts")]  # fmt: skip
+    assert not Job(root, "syntax").record.exists()
+
+
+def test_later_runs_replace_earlier_ones_and_nothing_else(tmp_path):
+    path = tmp_path / "results" / "reruns.csv"
+    reruns.write(path, runs("a", "replicates", "contradicts"))
+    reruns.write(path, runs("a", "replicates", "replicates")[1:])
+    assert reruns.read(path) == runs("a", "replicates", "replicates")
+
+
+def test_smoke_runs_and_missing_records_are_refused(tmp_path, capsys):
+    root = make_project(tmp_path)
+    add_notebook(root, "syntax", "1 + 1")
+    assert cli.main(["rerun", "--profile", "smoke", "--root", str(root)]) == 1
+    assert "--out" in capsys.readouterr().err
+    with pytest.raises(BertologyError, match="no record"):
+        reruns.verdicts_of(plan(root))
+
+
+def test_the_run_record_shows_shares(tmp_path):
+    html = rerun_table(runs("a", "replicates", "replicates", "contradicts", "inconclusive"))
+    assert Balance(html).open == [] and "2 (50.0%)" in html and "1 (25.0%)" in html
+    assert rerun_table([]) == "" == twin_table([])
+
+    words = {"a": "replicates", "b": "inconclusive", "c": "replicates", "d": "not testable here"}
+    found = [
+        {"id": name, "results": [{"model": "random:pocket-bert", "profile": "live", "verdict": word}]}
+        for name, word in words.items()
+    ]
+    (tmp_path / "ledger.json").write_text(json.dumps(found), encoding="utf-8")
+    claims = [claim(name, specific=name != "a") for name in words]
+    html = twin_table(page_data.load_rows(tmp_path / "ledger.json", claims))
+    assert Balance(html).open == [] and "2 (66.7%)" in html and "1 (50.0%)" in html
