@@ -113,6 +113,16 @@ class Pointed:
 
 
 @dataclass(frozen=True)
+class Rated:
+    """An argument of a predicate in the sentence with this 0-based number, and its ratings (above 0: holds)."""
+
+    sentence: int
+    predicate: int
+    argument: int
+    ratings: dict[str, float]
+
+
+@dataclass(frozen=True)
 class RelationTemplate:
     """One way to ask for a relation, with [X] for the subject and [Y] for the object."""
 
