@@ -51,8 +51,9 @@ def _pronouns(trees: list[Tree], spans: list[Span], start: int) -> Iterator[Core
         if end == place + 1 and place >= start and upos[place] == "PRON" and words[place].lower() in THIRD_PERSON:
             known = [(head, span) for head, span in nominals if span[1] <= place]
             own = max((pair for pair in known if pair[1][2] == entity), default=None)
-            other = own and max((pair for pair in known if pair[1][2] != entity and _apart(pair[1], own[1])), default=None)
-            if other:
+            others = [pair for pair in known if own and pair[1][2] != entity and _apart(pair[1], own[1])]
+            if others:
+                other = max(others)
                 plural = tuple(number[head] == "Plur" for head in (own[0], other[0]))
                 yield Coreference(words, place, own[0], other[0], plural)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from bertology_utils import readers
 from bertology_utils.coref_readers import read_gum_coreference
-from bertology_utils.lama_readers import read_lama_altered, read_lpaqa
+from bertology_utils.lama_readers import read_factbook, read_forbes, read_lama_altered, read_lpaqa
 from bertology_utils.propbank import read_propbank
 from bertology_utils.rows import Labelled
 from bertology_utils.token_readers import read_open_sesame, read_uds, read_uner
@@ -242,6 +242,26 @@ _SETS = (
         folder="world/lama_negated_primed",
         reader=read_lama_altered,
         variants="RELATION",
+    ),
+    DataSet(
+        "factbook",
+        "TemplateFact",
+        "public domain",
+        "some 200 countries",
+        ("test",),
+        folder="world/factbook_json",
+        reader=read_factbook,
+        variants="RELATION",
+    ),
+    DataSet(
+        "forbes",
+        "ThingFact",
+        "MIT",
+        "514 things",
+        ("test",),
+        folder="world/forbes_physical_commonsense",
+        reader=read_forbes,
+        variants="KIND",
     ),
     DataSet(
         "coarsewsd20",

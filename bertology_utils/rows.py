@@ -75,6 +75,16 @@ class TemplateFact:
 
 
 @dataclass(frozen=True)
+class ThingFact:
+    """Whether something holds of a kind of thing: a property ("is loud") or what is done to it ("peeled")."""
+
+    thing: str
+    kind: str
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True)
 class Relation:
     """Two spans (first word, one past the last) and the relation between them, directed ("Cause-Effect(e1,e2)")."""
 

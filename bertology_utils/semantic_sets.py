@@ -8,14 +8,14 @@ ambiguous nouns themselves.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from bertology_utils import semantic_tasks
 from bertology_utils.conllu import Tree
 from bertology_utils.grammar_trees import Sentence
 from bertology_utils.material import EMBEDDED, LENGTHS, LONGEST_WORD, draw, fits, is_held_out, rows, sentences
 from bertology_utils.rows import Rated
-from bertology_utils.semantic_tasks import SenseItem, SpanPair, WordItem
+from bertology_utils.semantic_tasks import SenseItem, Sentences, SpanPair, WordItem
 
 ALL = 10**9
 # What UDS calls the properties of the generated arguments, in the order of `semantic_tasks.PROPERTIES`.
@@ -130,7 +130,24 @@ def _by_sense(source: str, split: str) -> dict[str, dict[str, list[SenseItem]]]:
     """noun -> sense -> its occurrences."""
     found: dict[str, dict[str, list[SenseItem]]] = defaultdict(lambda: defaultdict(list))
     for row in rows(source, split):
-        first = max(0, min(row.index - LENGTHS[-1] // 2, len(row.words) - LENGTHS[-1]))
-        near = tuple(word[:LONGEST_WORD] for word in row.words[first : first + LENGTHS[-1]])
-        found[row.lemma][row.sense].append(SenseItem(near, row.index - first, row.lemma, row.sense))
+        found[row.lemma][row.sense].append(SenseItem(*window(row.words, row.index), row.lemma, row.sense))
     return found
+
+
+def window(words: Sequence[str], place: int) -> tuple[tuple[str, ...], int]:
+    """The words around a place that every model can read, and the place among them."""
+    first = max(0, min(place - LENGTHS[-1] // 2, len(words) - LENGTHS[-1]))
+    return tuple(word[:LONGEST_WORD] for word in words[first : first + LENGTHS[-1]]), place - first
+
+
+def partner_triples(n: int, seed: int = 0, source: str = EMBEDDED) -> tuple[Sentences, Sentences, Sentences]:
+    """At most `n` sentences, and for each two partners; those of a treebank have as many words and letters each."""
+    if source == EMBEDDED:
+        return semantic_tasks.partner_triples(n, seed)
+    by_size: dict[tuple[int, int], Sentences] = defaultdict(list)
+    for sentence in sentences(ALL, seed, "train", source):
+        by_size[len(sentence.words), sum(map(len, sentence.words))].append(sentence.words)
+    alike = [pair for group in by_size.values() for pair in zip(group[::2], group[1::2], strict=False)]
+    own = [sentence.words for sentence in sentences(n, seed, "test", source)]
+    partners = draw(alike, len(own), seed)
+    return own[: len(partners)], [first for first, _ in partners], [second for _, second in partners]
