@@ -15,6 +15,7 @@ from .errors import BertologyError
 from .knowledge import RelationScores, joined
 from .models import Specimen
 
+FIRST = 3
 # What the objects of a relation of people are.
 KINDS = {"P19": "city", "P20": "city", "P27": "country", "P103": "language", "P1412": "language"}
 
@@ -22,28 +23,29 @@ KINDS = {"P19": "city", "P20": "city", "P27": "country", "P103": "language", "P1
 def names_test(specimen: Specimen, found: Sequence[RelationScores]) -> dict[str, np.ndarray]:
     """Samples over people, 0/1, named as in `knowledge.names_test`; a fact is *congruent* with a name that tells it.
 
-    `style`: the best guess by the name is the object; `constant`: the most frequent object is; `congruent` and
-    `incongruent`: the plain prompt finds the object; `misled`: it finds what the name tells instead. Guesses are among
-    the relation's candidates, less each one's mean over all names, where the study takes the first three of all words.
-    Raises BertologyError where no relation is about people, or all names tell alike.
+    A name tells a fact if the object is among its three best guesses (`FIRST`), candidates of the relation less each
+    one's mean over all names, where the study takes guesses among all words. `style`: the best guess is the object;
+    `constant`: the most frequent object is; `congruent` and `incongruent`: the plain prompt finds the object, over all
+    facts where one of the two has none; `misled`: it finds the best guess instead.
+    Raises BertologyError where no relation is about people.
     """
     asked = [scores for scores in found if scores.relation in KINDS]
     if not asked:
         raise BertologyError(f"No relation of people was asked; they are: {', '.join(KINDS)}.")
-    samples = joined([_of_relation(specimen, scores) for scores in asked])
-    if not len(samples["congruent"]) or not len(samples["incongruent"]):
-        raise BertologyError("The names tell every fact, or none.")
-    return samples
+    people = joined([_of_relation(specimen, scores) for scores in asked])
+    told, hits = people.pop("told"), people.pop("hits")
+    chosen = {"congruent": told, "incongruent": ~told}
+    samples = people | {name: hits[mask] if mask.any() else hits for name, mask in chosen.items()}
+    return {name: values.astype(float) for name, values in samples.items()}
 
 
 def _of_relation(specimen: Specimen, scores: RelationScores) -> dict[str, np.ndarray]:
-    guesses = name_scores(specimen, scores).argmax(-1)
-    told = guesses == scores.answers
-    hits = scores.hits[0]
-    misled = scores.log_probabilities[0].argmax(-1) == guesses
-    samples = {"style": told, "constant": scores.majority, "congruent": hits[told], "incongruent": hits[~told],
-               "misled": misled[~told]}  # fmt: skip
-    return {name: values.astype(float) for name, values in samples.items()}
+    """Booleans (facts,) of one relation."""
+    order = name_scores(specimen, scores).argsort(-1)[:, ::-1]
+    right = order == scores.answers[:, None]
+    misled = ~right[:, 0] & (scores.log_probabilities[0].argmax(-1) == order[:, 0])
+    return {"style": right[:, 0], "constant": scores.majority, "misled": misled, "told": right[:, :FIRST].any(1),
+            "hits": scores.hits[0]}  # fmt: skip
 
 
 def name_scores(specimen: Specimen, scores: RelationScores) -> np.ndarray:
