@@ -66,8 +66,8 @@ def broad_shares(
 
 
 def special_ratio(specimen: Specimen, statistics: HeadStatistics, sentences: Words) -> np.ndarray:
-    """Mass on [CLS], [SEP] and punctuation over their share of the pieces: (sentences, layers)."""
-    mass = sum(statistics[name] for name in ("cls", "sep", "punctuation")).mean(2)
+    """Mass on [CLS], [SEP] and punctuation, if there is any, over their share of the pieces: (sentences, layers)."""
+    mass = sum(np.nan_to_num(statistics[name]) for name in ("cls", "sep", "punctuation")).mean(2)
     marks = set(specimen.tokenizer.convert_tokens_to_ids([*PUNCTUATION])) - {specimen.tokenizer.unk_token_id}
     marks |= {specimen.tokenizer.cls_token_id, specimen.tokenizer.sep_token_id}
     shares = [np.isin(encoding.input_ids, list(marks)).mean() for encoding in encode_words(specimen, sentences)]

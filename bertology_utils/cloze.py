@@ -326,12 +326,14 @@ def word_log_probability(
     """
     masked = [mask_word(sentence, position) for sentence, position in zip(sentences, positions, strict=True)]
     known = {word: single_piece(specimen, word) for word in {word for words in candidates for word in words}}
+    lists = set(map(tuple, candidates))
+    columns = {words: [i for i, word in enumerate(words) if known[word] is not None] for words in lists}
+    ids = {words: [known[words[i]] for i in chosen] for words, chosen in columns.items()}
     values = np.full((len(masked), max(map(len, candidates), default=0)), np.nan)
     for indices, rows in decode(specimen, mask_queries(specimen, masked), budget):
         for row, index in zip(rows, indices, strict=True):
-            for column, word in enumerate(candidates[index]):
-                if known[word] is not None:
-                    values[index, column] = row[known[word]].item()
+            words = tuple(candidates[index])
+            values[index, columns[words]] = row[ids[words]].cpu().numpy()
     covered = np.array([all(known[word] is not None for word in words) for words in candidates], dtype=bool)
     return CandidateScores(values, covered)
 

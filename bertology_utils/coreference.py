@@ -14,16 +14,25 @@ from bertology_utils.lexicon import load_lexicon
 
 GENDERS = ("male", "female")
 PRONOUNS = {("male", "singular"): "he", ("female", "singular"): "she"}
+MALE = frozenset(("he", "him", "his", "himself"))
+FEMALE = frozenset(("she", "her", "hers", "herself"))
+NEUTER = frozenset(("it", "its", "itself"))
+PLURAL = frozenset(("they", "them", "their", "theirs", "themselves"))
+FORMS = {"male": MALE, "female": FEMALE, "neuter": NEUTER}
 
 
 @dataclass(frozen=True)
 class Coreference:
-    """A sentence, the index of its pronoun, of the antecedent and of the rival noun."""
+    """A sentence, the index of its pronoun, of the antecedent and of the rival noun.
+
+    `plural`: whether antecedent and rival are, where that is annotated; elsewhere their endings tell.
+    """
 
     words: tuple[str, ...]
     pronoun: int
     antecedent: int
     rival: int
+    plural: tuple[bool, bool] | None = None
 
 
 def coreferences(n: int, seed: int = 0, split: str = "train") -> list[Coreference]:
@@ -82,15 +91,14 @@ def rule_hits(items: list[Coreference], known: str = "train") -> list[float]:
 
 
 def _rule_choice(item: Coreference, genders: dict[str, str]) -> int:
-    pronoun = item.words[item.pronoun]
-    wanted = {form: gender for (gender, _), form in PRONOUNS.items()}.get(pronoun)
+    pronoun = item.words[item.pronoun].lower()
+    wanted = next((gender for gender, forms in FORMS.items() if pronoun in forms), None)
+    places = (item.antecedent, item.rival)
+    plural = item.plural or tuple(item.words[place].endswith(("s", "men")) for place in places)
 
-    def fits(place: int) -> bool:
-        word = item.words[place]
-        plural = word.endswith("s") or word.endswith("men")
-        known = genders.get(word)
-        return plural == (pronoun == "they") and (wanted is None or known in (None, wanted))
+    def fits(place: int, many: bool) -> bool:
+        known = genders.get(item.words[place].lower())
+        return many == (pronoun in PLURAL) and (wanted is None or known in (None, wanted))
 
-    nearest = max(item.antecedent, item.rival)
-    survivors = [place for place in (item.antecedent, item.rival) if fits(place)]
-    return survivors[0] if len(survivors) == 1 else nearest
+    survivors = [place for place, many in zip(places, plural, strict=True) if fits(place, many)]
+    return survivors[0] if len(survivors) == 1 else max(places)

@@ -96,7 +96,8 @@ def _known(specimen: Specimen, item: Crossed) -> bool:
     return first is not None and second is not None and first != second
 
 
-def _cross(template: str, first: str, second: str, targets: tuple[str, str], labels: tuple[str, ...] = ()) -> Crossed:
+def cross(template: str, first: str, second: str, targets: tuple[str, str], labels: tuple[str, ...] = ()) -> Crossed:
+    """One template over two things: {x} the thing, {ax} with its article."""
     return Crossed(_words(template, first), _words(template, second), targets, labels)
 
 
@@ -132,24 +133,25 @@ def _told(context: tuple[str, ...], answer: str) -> tuple[str, ...]:
 def affordance_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
     """What one can do with a thing: "you can [MASK] the apple ." against "you can [MASK] the car ."."""
     rows = [row.split(":") for row in AFFORDANCES.split()]
-    items = [_cross("you can [MASK] the {x} .", a, b, (v, w)) for (a, v), (b, w) in combinations(rows, 2)]
+    items = [cross("you can [MASK] the {x} .", a, b, (v, w)) for (a, v), (b, w) in combinations(rows, 2)]
     return _draw(items, n, seed)
 
 
 def property_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
     """How big each of two things is, asked one at a time: "an elephant is very [MASK] ." (big), a mouse (small)."""
     pairs = [(large, small) for small, large in _sized_pairs()]
-    return _draw([_cross("{ax} is very [MASK] .", *pair, ("big", "small")) for pair in pairs], n, seed)
+    return _draw([cross("{ax} is very [MASK] .", *pair, ("big", "small")) for pair in pairs], n, seed)
 
 
 def comparison_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
     """The same two things in one sentence: "an elephant is [MASK] than a mouse ." (larger) and the reverse."""
-    items = []
-    for small, large in _sized_pairs():
-        orders = ((large, small), (small, large))
-        contexts = (_words("{ax} is [MASK] than", a) + _words("{ax} .", b) for a, b in orders)
-        items.append(Crossed(*contexts, ("larger", "smaller")))
-    return _draw(items, n, seed)
+    return _draw([compared(large, small) for small, large in _sized_pairs()], n, seed)
+
+
+def compared(large: str, small: str) -> Crossed:
+    """Both orders of two things around "is [MASK] than"."""
+    contexts = (_words("{ax} is [MASK] than", a) + _words("{ax} .", b) for a, b in ((large, small), (small, large)))
+    return Crossed(*contexts, ("larger", "smaller"))
 
 
 def _sized_pairs() -> list[tuple[str, str]]:
@@ -178,14 +180,14 @@ def premise_items(n: int | None = None, seed: int = 0) -> dict[str, list[Crossed
     Random(seed).shuffle(pairs)
     kind = "{ax} is a kind of [MASK] ."
     return {
-        "member": [_cross(kind, a.subject, b.subject, (a.object, b.object)) for a, b in pairs[:n]],
+        "member": [cross(kind, a.subject, b.subject, (a.object, b.object)) for a, b in pairs[:n]],
         "general": [_able(a.object, b.object, a, b) for a, b in pairs[:n]],
         "conclusion": [_able(a.subject, b.subject, a, b) for a, b in pairs[:n]],
     }
 
 
 def _able(first: str, second: str, a: Fact, b: Fact) -> Crossed:
-    return _cross("{ax} can be [MASK] .", first, second, (ABILITIES[a.object], ABILITIES[b.object]))
+    return cross("{ax} can be [MASK] .", first, second, (ABILITIES[a.object], ABILITIES[b.object]))
 
 
 def premise_samples(specimen: Specimen, items: Mapping[str, Sequence[Crossed]]) -> dict[str, np.ndarray]:

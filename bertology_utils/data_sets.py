@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from bertology_utils import readers
-from bertology_utils.lama_readers import read_lama_altered, read_lpaqa
+from bertology_utils.coref_readers import read_gum_coreference
+from bertology_utils.lama_readers import read_factbook, read_forbes, read_lama_altered, read_lpaqa
 from bertology_utils.propbank import read_propbank
 from bertology_utils.rows import Labelled
-from bertology_utils.token_readers import read_open_sesame, read_uner
+from bertology_utils.token_readers import read_open_sesame, read_uds, read_uner
 
 SOURCES = ("embedded", "local", "hub")
 ALL = ("train", "validation", "test")
@@ -107,6 +108,15 @@ _SETS = (
         reader=read_uner,
     ),
     DataSet(
+        "uds_protoroles",
+        "Rated",
+        "MIT",
+        "5,600 / 750 / 670 arguments",
+        ALL,
+        folder="semantics/uds_decomp",
+        reader=read_uds,
+    ),
+    DataSet(
         "open_sesame",
         "Pointed",
         "Apache-2.0",
@@ -124,6 +134,15 @@ _SETS = (
         ALL,
         folder="ud_english_gum",
         reader=readers.read_gum,
+    ),
+    DataSet(
+        "gum_coref",
+        "Mentioned",
+        "annotation CC BY, texts by genre (some NC)",
+        "about 10,000 / 1,575 / 1,464",
+        ALL,
+        folder="ud_english_gum",
+        reader=read_gum_coreference,
     ),
     DataSet(
         "ud_pud",
@@ -223,6 +242,26 @@ _SETS = (
         folder="world/lama_negated_primed",
         reader=read_lama_altered,
         variants="RELATION",
+    ),
+    DataSet(
+        "factbook",
+        "TemplateFact",
+        "public domain",
+        "some 200 countries",
+        ("test",),
+        folder="world/factbook_json",
+        reader=read_factbook,
+        variants="RELATION",
+    ),
+    DataSet(
+        "forbes",
+        "ThingFact",
+        "MIT",
+        "514 things",
+        ("test",),
+        folder="world/forbes_physical_commonsense",
+        reader=read_forbes,
+        variants="KIND",
     ),
     DataSet(
         "coarsewsd20",

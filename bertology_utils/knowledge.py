@@ -218,8 +218,14 @@ def negation_effect(
     return {name: np.asarray(compared[name], dtype=float) for name in ("top1_agreement", "spearman")}
 
 
-def mispriming_effect(specimen: Specimen, scores: RelationScores, seed: int = 0) -> dict[str, np.ndarray]:
-    """Hits of the hand-written prompt (facts,): `plain`, and `misprimed` by "wrong answer ? " before it."""
+def mispriming_effect(
+    specimen: Specimen, scores: RelationScores, seed: int = 0, source: str = EMBEDDED
+) -> dict[str, np.ndarray]:
+    """Hits of the hand-written prompt (facts,): `plain`, `misprimed` by "wrong answer ? " before it, and whether the
+    prime is the guess. The book's own facts are answered among the candidates, kassner2020negated's, with any word as
+    the prime, among all pieces."""
+    if source != EMBEDDED:
+        return _misprimed_lama(specimen, scores.relation, len(scores.facts), seed)
     random = Random(seed)
     prompts = [fact.prompts()[0] for fact in scores.facts]
     primes = [random.choice([word for word in scores.candidates if word != fact.object]) for fact in scores.facts]
@@ -232,6 +238,16 @@ def mispriming_effect(specimen: Specimen, scores: RelationScores, seed: int = 0)
         "misprimed": (answers == scores.answers).astype(float),
         "gives_the_prime": (answers == wrong).astype(float),
     }
+
+
+def _misprimed_lama(specimen: Specimen, relation: str, limit: int, seed: int) -> dict[str, np.ndarray]:
+    asked = [row for row in lama.misprimings(relation, seed=seed) if single_piece(specimen, row[0]) is not None][:limit]
+    answers = np.array([single_piece(specimen, answer) for answer, *_ in asked])
+    primes = np.array([single_piece(specimen, words[0]) or -1 for *_, words in asked])
+    sides = ([row[side] for row in asked] for side in (1, 2))
+    plain, misprimed = (masked_distributions(specimen, side).argmax(-1).numpy() for side in sides)
+    found = {"plain": plain == answers, "misprimed": misprimed == answers, "gives_the_prime": misprimed == primes}
+    return {name: values.astype(float) for name, values in found.items()}
 
 
 # --- triples of unseen entities -------------------------------------------------------------------------------------

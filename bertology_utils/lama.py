@@ -1,7 +1,7 @@
-"""LAMA's facts in the form of the book's own: relations, prompts with gaps, and what a `not` or a prime adds.
+"""LAMA's facts and the factbook's in the form of the book's own: relations, prompts, what a `not` or a prime adds.
 
 Depends on `facts` (the form) and `material` (the rows). petroni2019language wrote one template a relation, and
-jiang2019how mined others; a fact has both, LAMA's first.
+jiang2019how mined others; a fact of LAMA has both, LAMA's first.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from .errors import unknown
 from .facts import MASK, Fact, Prompt
+from .lama_readers import FACTBOOK
 from .material import draw, rows
 
 FEWEST = 20  # facts that a relation must offer
@@ -33,23 +34,28 @@ class LamaFact(Fact):
 
 
 def relations() -> list[str]:
-    """The relations of T-REx that have enough facts with a short subject, sorted."""
+    """The relations of T-REx and the factbook that have enough facts with a short subject, sorted."""
     counts: dict[str, int] = {}
-    for row in rows("lama"):
+    for row in _rows():
         counts[row.relation] = counts.get(row.relation, 0) + _usable(row)
     return sorted(relation for relation, count in counts.items() if count >= FEWEST)
 
 
 def facts(relation: str) -> list[LamaFact]:
     """The facts of a relation, each subject once; all its objects are candidates. Raises BertologyError if unknown."""
-    found = {row.subject: row for row in rows("lama") if row.relation == relation and _usable(row)}
+    found = {row.subject: row for row in _rows() if row.relation == relation and _usable(row)}
     if not found:
         raise unknown("relation in LAMA", relation, relations())
     candidates = tuple(sorted({row.object for row in found.values()}))
     own = next(iter(found.values())).template
+    written = FACTBOOK[relation][1] if relation in FACTBOOK else ()
     mined = (row.template for row in rows("lpaqa") if row.relation == relation)
-    templates = tuple(dict.fromkeys(map(_spaced, (own, *mined))))
+    templates = tuple(dict.fromkeys(map(_spaced, (own, *written, *mined))))
     return [LamaFact(row.subject, relation, row.object, candidates, templates) for row in found.values()]
+
+
+def _rows() -> tuple:
+    return (*rows("lama"), *rows("factbook"))
 
 
 def _usable(row) -> bool:
@@ -62,7 +68,22 @@ def _spaced(template: str) -> str:
     return re.sub(r"\s*\.?\s*$", " .", template, count=1)
 
 
+def altered() -> set[str]:
+    """The relations of LAMA that kassner2020negated altered."""
+    return {row.relation for row in rows("lama_altered")}
+
+
 def negations(relation: str, n: int | None = None, seed: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """At most `n` pairs (affirmed, negated) of clozes of a relation, as words (kassner2020negated)."""
-    found = [(row.affirmed, row.negated) for row in rows(f"lama_altered:{relation}")]
-    return [tuple(tuple(text.split()) for text in pair) for pair in draw(found, n or len(found), seed)]
+    found = rows(f"lama_altered:{relation}")
+    return [(_words(row.affirmed), _words(row.negated)) for row in draw(found, n or len(found), seed)]
+
+
+def misprimings(relation: str, seed: int = 0) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """The clozes of a relation in random order: the answer, the plain words, and those behind "Corpses ?" or so."""
+    found = rows(f"lama_altered:{relation}")
+    return [(row.object, _words(row.affirmed), _words(row.misprimed)) for row in draw(found, len(found), seed)]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.replace("?", " ?").split())

@@ -18,7 +18,7 @@ import torch
 from .activations import sentence_vectors, word_vectors
 from .ambiguous import pointed_sentences
 from .changes import representation_change, restored
-from .coreference import coreferences
+from .coreference_sets import coreferences
 from .errors import BertologyError, unknown
 from .grammar_trees import Sentence
 from .material import EMBEDDED, Treebank
@@ -97,15 +97,16 @@ def _word_part(name: str, bank: Treebank, part: str, items: int, seed: int) -> P
     return Part([s.words for s in sentences], [place for place, _ in chosen], [label for _, label in chosen])
 
 
-def coreference_task(train: int, test: int, seed: int = 0) -> Task:
+def coreference_task(train: int, test: int, seed: int = 0, source: str = EMBEDDED) -> Task:
     """Does the pronoun mean this noun? Two pairs a sentence, one right and one wrong."""
-    return Task("coreference", _coreference_part(train, seed, "train"), _coreference_part(test, seed, "test"))
+    parts = (_coreference_part(n, seed, split, source) for n, split in ((train, "train"), (test, "test")))
+    return Task("coreference", *parts)
 
 
-def _coreference_part(n: int, seed: int, split: str) -> Part:
-    found = coreferences(n, seed, split)
+def _coreference_part(n: int, seed: int, split: str, source: str) -> Part:
+    found = coreferences(n, seed, split, source)
     places = [(i, c.pronoun, noun) for i, c in enumerate(found) for noun in (c.antecedent, c.rival)]
-    return Part([c.words for c in found], places, ["same", "other"] * n)
+    return Part([c.words for c in found], places, ["same", "other"] * len(found))
 
 
 # --- sentence tasks -------------------------------------------------------------------------------------------------

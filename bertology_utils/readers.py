@@ -63,14 +63,21 @@ def read_ewt(folder: Path, split: str, variant: str = "") -> Iterator[Tree]:
 def read_gum(folder: Path, split: str, variant: str = "") -> Iterator[Tree]:
     """UD English GUM. The training part is the documents of neither other part, less those published without their
     words."""
-    if split != "train":
-        yield from read_conllu(folder / f"en_gum-ud-{_ud(split)}.conllu", "en")
-        return
-    held_out = {name for part in ("dev", "test") for name in _documents(folder / f"en_gum-ud-{part}.conllu")}
-    documents = sorted(folder.glob("by_document/dep/GUM_*.conllu"))
-    for path in _some(documents, folder, "by_document/dep/GUM_*.conllu"):
-        if path.stem not in held_out and "_reddit_" not in path.stem:
+    if split == "train":
+        for path in gum_documents(folder, split):
             yield from read_conllu(path, "en")
+    else:
+        yield from read_conllu(folder / f"en_gum-ud-{_ud(split)}.conllu", "en")
+
+
+def gum_documents(folder: Path, split: str) -> list[Path]:
+    """The treebanks of a split's documents, sorted; one file a document."""
+    parts = {part: set(_documents(folder / f"en_gum-ud-{part}.conllu")) for part in ("dev", "test")}
+    held_out = parts["dev"] | parts["test"]
+    paths = _some(sorted(folder.glob("by_document/dep/GUM_*.conllu")), folder, "by_document/dep/GUM_*.conllu")
+    if split == "train":
+        return [path for path in paths if path.stem not in held_out and "_reddit_" not in path.stem]
+    return [path for path in paths if path.stem in parts[_ud(split)]]
 
 
 def _documents(path: Path) -> Iterator[str]:

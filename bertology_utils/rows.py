@@ -75,6 +75,16 @@ class TemplateFact:
 
 
 @dataclass(frozen=True)
+class ThingFact:
+    """Whether something holds of a kind of thing: a property ("is loud") or what is done to it ("peeled")."""
+
+    thing: str
+    kind: str
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True)
 class Relation:
     """Two spans (first word, one past the last) and the relation between them, directed ("Cause-Effect(e1,e2)")."""
 
@@ -110,6 +120,16 @@ class Pointed:
 
     words: tuple[str, ...]
     target: int
+
+
+@dataclass(frozen=True)
+class Rated:
+    """An argument of a predicate in the sentence with this 0-based number, and its ratings (above 0: holds)."""
+
+    sentence: int
+    predicate: int
+    argument: int
+    ratings: dict[str, float]
 
 
 @dataclass(frozen=True)

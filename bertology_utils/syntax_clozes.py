@@ -14,6 +14,7 @@ import numpy as np
 from . import cloze, pair_sets
 from .facts import facts
 from .grammar import Sentence, generate
+from .grammaticality import judgements, load_suite
 from .material import EMBEDDED
 from .models import Specimen
 from .pair_sets import agreement_pairs, negation_clozes, npi_pairs, role_reversal_pairs
@@ -104,6 +105,24 @@ def detection(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED)
              for side in ("good", "bad")]
     gain = [side.log_probabilities[side.covered] for side in sides]
     return ((gain[0][:, 0] - gain[0][:, 1]) > (gain[1][:, 0] - gain[1][:, 1])).astype(float)
+
+
+# Whole sentences ------------------------------------------------------------------------------------------------------
+
+
+def paradigms(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+    """Minimal pairs judged as wholes, by pseudo-log-likelihood: `grammaticality.judgements` of each paradigm, (pairs,).
+
+    At most `n` pairs of a paradigm; "zorro" has 23, drawn as for its recorded scores, and the book's own pairs make
+    four.
+    """
+    if source == EMBEDDED:
+        drawn = {"seed": seed, "split": "test"}
+        suite = {"agreement": agreement_pairs(n, **drawn), "agreement, attractor": agreement_pairs(n, 1, **drawn),
+                 "reflexive": pair_sets.reflexive_pairs(n, 1, **drawn), "npi licensor": npi_pairs(n, **drawn)}
+    else:
+        suite = load_suite(source, n, seed).paradigms
+    return {name: judgements(specimen, pairs) for name, pairs in suite.items()}
 
 
 # Negation -------------------------------------------------------------------------------------------------------------

@@ -1,15 +1,18 @@
-"""Readers of sets that label words or point at one: Universal NER and Open Sesame. Depends on rows (the formats).
+"""Readers of sets that label words or point at them: Universal NER, Open Sesame, UDS. Depends on rows (the formats).
 
 As in `readers`, a reader yields the typed rows of a folder, split and variant.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 from bertology_utils.errors import BertologyError, unknown
-from bertology_utils.rows import Pointed, Tagged
+from bertology_utils.rows import Pointed, Rated, Tagged
 
 _SESAME = {"auxiliary": "data_aux/aux", "subject": "data_sbjn/sbjn"}
 
@@ -41,6 +44,29 @@ def read_open_sesame(folder: Path, split: str, variant: str = "") -> Iterator[Po
         for line in _lines(folder / f"{_SESAME[name]}.{'train' if split == 'train' else 'gen'}"):
             text, _, index = line.partition("\t")
             yield Pointed(tuple(text.split()), int(index))
+
+
+def read_uds(folder: Path, split: str, variant: str = "") -> Iterator[Rated]:
+    """Proto-role ratings of Universal Decompositional Semantics, by sentence.
+
+    A sentence is named by its number in the English Web Treebank of that time ("ewt-dev-96"), counted from 1.
+    """
+    part = "dev" if split == "validation" else split
+    path = folder / "1.0/normalized/sentence/annotations/protoroles.zip"
+    try:
+        with ZipFile(path) as archive:
+            found = json.loads(archive.read("protoroles.json"))["data"]
+    except FileNotFoundError:
+        raise BertologyError(f"The data set's folder has no {path.name}: looked for {path}.") from None
+    except BadZipFile:
+        raise BertologyError(f"{path} is no zip file.") from None
+    for name, edges in found.items():
+        _, own, number = name.split("-")
+        if own == part:
+            for edge, layers in edges.items():
+                predicate, argument = (int(place) - 1 for place in re.findall(r"-semantics-(?:pred|arg)-(\d+)", edge))
+                ratings = {key: rating["value"] for key, rating in layers["protoroles"].items()}
+                yield Rated(int(number) - 1, predicate, argument, ratings)
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -39,6 +39,12 @@ def test_uniform_attention_is_broad_and_reads_one_everywhere(tiny_eager, words):
     assert abs(evidence.separator_ratio(tiny_eager, words).mean() - 1) < 0.2
 
 
+def test_a_sentence_without_punctuation_has_a_ratio_too(tiny_eager):
+    bare = [["the", "king", "slept"], ["the", "king", "slept", "."]]
+    ratio = evidence.special_ratio(tiny_eager, head_statistics(tiny_eager, bare), bare)
+    assert np.isfinite(ratio).all()
+
+
 def test_every_word_has_its_excess_and_peers_are_near_in_frequency(tiny_eager, words):
     forms, _ = evidence.received_excess(tiny_eager, words[:3])
     assert len(forms) == sum(map(len, words[:3]))

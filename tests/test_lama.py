@@ -1,15 +1,22 @@
-"""LAMA's facts, prompts and negations in the book's form, on rows in the sets' formats, written here."""
+"""LAMA's facts and the factbook's in the book's form, on rows in the sets' formats, written here."""
 
 import json
 
+import numpy as np
 import pytest
 
-from bertology_utils import data, knowledge, lama
+from bertology_utils import data, knowledge, lama, lama_names
 from bertology_utils.errors import BertologyError
 
 COLOURS = ["red", "green", "white", "black"]
 ALTERED = {"obj_label": "red", "masked_sentences": ["Sun is [MASK] ."], "masked_negations": ["Sun is not [MASK] ."],
            "masked_misprimed": ["Dog? Sun is [MASK] ."]}  # fmt: skip
+NAME = "conventional short form"
+PERU = {
+    "Government": {"Country name": {NAME: {"text": "Peru"}}, "Capital": {"name": {"text": "Lima"}}},
+    "People and Society": {"Languages": {"Languages": {"text": "Spanish (official) 82.9%, Quechua 13.6%"}}},
+    "Geography": {"Map references": {"text": "South America"}},
+}
 
 
 @pytest.fixture
@@ -28,6 +35,9 @@ def folder(tmp_path, monkeypatch):
     mined = [{"relation": "P1", "template": "see [Y] [X]."}]
     write("optiprompt_metainfo/relation_metainfo/LPAQA_relations.jsonl", mined)
     write("lama_negated_primed/data/TREx/random/P1_random.jsonl", [ALTERED, ALTERED | {"masked_negations": []}])
+    nameless = PERU | {"Government": {"Country name": {NAME: {"text": "none"}}}}
+    for i, page in enumerate([PERU, nameless]):
+        write(f"factbook_json/south-america/{i}.json", [page])
     monkeypatch.setenv(data.FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.delenv(data.ORDER_VARIABLE, raising=False)
 
@@ -57,3 +67,46 @@ def test_knowledge_is_measured_on_lama_as_on_the_book_s_own_facts(folder, tiny):
 def test_negations_come_in_pairs(folder, tiny):
     assert lama.negations("P1") == [(("Sun", "is", "[MASK]", "."), ("Sun", "is", "not", "[MASK]", "."))]
     assert knowledge.negation_effect(tiny, "P1", source="lama_altered")["spearman"].shape == (1,)
+
+
+def test_primes_are_kassner_s_and_answers_any_piece(folder, tiny):
+    assert lama.altered() == {"P1"}
+    assert lama.misprimings("P1") == [("red", ("Sun", "is", "[MASK]", "."), ("Dog", "?", "Sun", "is", "[MASK]", "."))]
+    scores = knowledge.relation_scores(tiny, "P1", ("{}",), 12, "lama + lpaqa + factbook")
+    primed = knowledge.mispriming_effect(tiny, scores, source="lama_altered")
+    assert {name: values.shape for name, values in primed.items()} == dict.fromkeys(
+        ("plain", "misprimed", "gives_the_prime"), (1,))
+
+
+def test_the_factbook_s_countries_are_facts_too(folder, monkeypatch):
+    rows = {row.relation: (row.subject, row.object, row.template) for row in data.load("factbook")}
+    assert rows["capital"] == ("Peru", "Lima", "The capital of [X] is [Y] .")
+    assert (rows["language"][1], rows["continent"][1]) == ("Spanish", "South America")
+    assert len(data.load("factbook")) == 3, "a page without a name is left out"
+    monkeypatch.setattr(lama, "FEWEST", 1)
+    assert lama.relations() == ["P1", "P2", "capital", "language"], "objects of two words are left out"
+    (fact,) = lama.facts("capital")
+    assert [" ".join(p.words) for p in fact.prompts()] == [
+        "The capital of Peru is [MASK] .", "[MASK] is the capital of Peru .", "Peru has its capital in [MASK] ."]
+
+
+def test_facts_are_divided_by_what_the_name_tells(folder, tiny, monkeypatch):
+    """A planted model: the plain prompt knows what the name tells, and nothing else."""
+    monkeypatch.setitem(lama_names.KINDS, "P1", "city")
+    scores = knowledge.relation_scores(tiny, "P1", ("{}",), 12, "lama + lpaqa + factbook")
+    assert lama_names.name_scores(tiny, scores).shape == (12, 4)
+    n, first = len(scores.facts), np.arange(12) < 3
+    order = np.where(first[:, None], scores.answers[:, None], (scores.answers + 1)[:, None]) % 4
+    planted = -((np.arange(4) - order) % 4)  # the best guess, then the next ones round
+    monkeypatch.setattr(lama_names, "name_scores", lambda specimen, found: planted.astype(float))
+    monkeypatch.setattr(lama_names, "FIRST", 1)
+    log_probabilities = scores.log_probabilities.copy()
+    log_probabilities[0] = planted
+    known = knowledge.RelationScores("P1", scores.facts, scores.candidates, scores.prompts, log_probabilities,
+                                     scores.answers, 1.0)  # fmt: skip
+    found = lama_names.names_test(tiny, [known])
+    assert found["style"].sum() == found["congruent"].sum() == 3 == len(found["congruent"])
+    assert found["incongruent"].sum() == 0 and len(found["incongruent"]) == n - 3
+    assert found["misled"].sum() == n - 3
+    with pytest.raises(BertologyError, match="people"):
+        lama_names.names_test(tiny, [])

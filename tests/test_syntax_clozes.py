@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bertology_utils import cloze, syntax_clozes
+from bertology_utils import cloze, grammaticality, syntax_clozes
 
 
 def test_templates_are_chosen_on_the_other_half(tiny, monkeypatch):
@@ -40,6 +40,20 @@ def test_every_experiment_gives_the_samples_of_its_prediction(tiny):
     assert negation["affirmative"].shape == negation["negated"].shape and len(negation["affirmative"])
     suite = syntax_clozes.psycholinguistic_suite(tiny, 8)
     assert len(suite) == 6 and all(np.isin(v, (0, 1)).all() for v in suite.values())
+
+
+def test_whole_sentences_are_judged_by_paradigm_as_for_the_recorded_scores(tiny, tmp_path, monkeypatch):
+    own = syntax_clozes.paradigms(tiny, 3)
+    assert len(own) == 4 and all(values.shape == (3,) for values in own.values())
+    for name in ("number", "case"):
+        path = tmp_path / f"agreement/zorro/sentences/babyberta/{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("the owls sleeps .\nthe owl sleeps .\n" * 5, encoding="utf-8")
+    monkeypatch.setenv("BERTOLOGY_DATA", str(tmp_path))
+    found = syntax_clozes.paradigms(tiny, 3, source="zorro")
+    recorded = grammaticality.score(tiny, grammaticality.load_suite("zorro", 3).paradigms.items())
+    assert {name: values.mean() for name, values in found.items()} == {
+        name: recorded[name].value for name in ("case", "number")}
 
 
 def test_damage_is_measured_against_the_intact_input(tiny):
