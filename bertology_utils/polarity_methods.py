@@ -24,7 +24,7 @@ CONDITIONS = ("licensor", "scope")
 def five_methods(specimen: Specimen, train: int, test: int, seed: int = 0, **settings) -> dict[str, dict]:
     """Condition -> method -> 0/1 samples, chance one half but for the absolute pairs (a quarter).
 
-    `acceptability`: a readout of sentence vectors (middle layer, mean of the pieces), trained on both conditions, judges
+    `acceptability`: a readout of sentence vectors (middle layer, mean over words), trained on both conditions, judges
     single sentences; `absolute pair`: it is right on both sentences of a pair; `gradient pair`: it puts the good one
     above the bad one; `feature probe`: a readout trained on this condition alone judges single sentences; `cloze`: the
     masked-LM head prefers the item in the good sentence. Settings as in `probes.train_probe`.
