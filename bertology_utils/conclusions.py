@@ -31,7 +31,7 @@ def suspicion(result: Mapping[str, Any]) -> str:
     if result["verdict"] not in (CONTRADICTS, INCONCLUSIVE):
         return ""
     if result["reason"]:
-        return "the specimen is not up to the task"
+        return "its positive control failed, so this specimen cannot tell"
     model, control = _weakest(result)
     if result["verdict"] == INCONCLUSIVE:
         return "the interval leaves both answers"
@@ -48,7 +48,7 @@ def _weakest(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str,
 
 
 def conclusions(results: Sequence[Mapping[str, Any]], themes: Themes, statements: Mapping[str, str]) -> str:
-    """A list with one item a theme, its claims grouped by verdict, each a link to its card.
+    """A list with one item a theme, its claims grouped by verdict and doubt, each a link to its card.
 
     Results that no theme names stand under "Besides", with their statement; a claim without a result is left out.
     """
@@ -60,13 +60,15 @@ def conclusions(results: Sequence[Mapping[str, Any]], themes: Themes, statements
 
 
 def _theme(heading: str, claims: Mapping[str, str], found: Mapping[str, Mapping[str, Any]]) -> str:
-    groups = []
+    groups: dict[str, list[str]] = {}
     for verdict, lead in HEADINGS.items():
-        told = [_claim(found[i], words) for i, words in claims.items() if i in found and found[i]["verdict"] == verdict]
-        groups += [f"{lead}: {'; '.join(told)}."] if told else []
-    return f"<li><strong>{html.escape(heading)}.</strong> {' '.join(groups)}</li>" if groups else ""
+        for identity, words in claims.items():
+            if identity in found and found[identity]["verdict"] == verdict:
+                doubt = suspicion(found[identity])
+                groups.setdefault(f"{lead} ({doubt})" if doubt else lead, []).append(_link(identity, words))
+    told = " ".join(f"{lead}: {'; '.join(links)}." for lead, links in groups.items())
+    return f"<li><strong>{html.escape(heading)}.</strong> {told}</li>" if told else ""
 
 
-def _claim(result: Mapping[str, Any], words: str) -> str:
-    doubt = suspicion(result)
-    return f'<a href="#claim-{html.escape(result["id"])}">{html.escape(words)}</a>' + (f" ({doubt})" if doubt else "")
+def _link(identity: str, words: str) -> str:
+    return f'<a href="#claim-{html.escape(identity)}">{html.escape(words)}</a>'

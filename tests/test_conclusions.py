@@ -16,7 +16,7 @@ def result(verdict, model=(-0.2, -0.1), control=(-0.2, -0.1), reason="", identit
     [
         (result("replicates"), ""),
         (result("replicates (not specific)"), ""),
-        (result("inconclusive", reason="the positive control failed"), "not up to the task"),
+        (result("inconclusive", reason="the positive control failed"), "positive control failed"),
         (result("inconclusive"), "both answers"),
         (result("contradicts"), "suspect the specimen"),
         (result("contradicts", control=(-0.5, -0.3)), "towards the prediction"),
@@ -40,7 +40,7 @@ def test_claims_stand_under_their_theme_by_verdict_and_link_to_their_cards():
     themes = {"Trees": {"b": "no <tree>", "a": "a probe finds trees"}}
     html = conclusions(results, themes, dict.fromkeys("abc", "Stated."))
     trees, rest = html.split("</li>")[:2]
-    assert "<strong>Trees.</strong> Replicates: " in trees and "Does not replicate: " in trees
+    assert "<strong>Trees.</strong> Replicates: " in trees and "Does not replicate (no better" in trees
     assert '<a href="#claim-a">a probe finds trees</a>' in trees and "no &lt;tree&gt;" in trees
     assert "<strong>Besides.</strong>" in rest and '<a href="#claim-c">Stated</a>' in rest
 
