@@ -18,6 +18,7 @@ from IPython.display import HTML, Markdown, display
 from transformers.utils import logging as transformers_logging
 
 from . import cards
+from .conclusions import Themes, conclusions
 from .conflicts import Axis, axis_by_name, sentence
 from .data import identity as data_identity
 from .errors import BertologyError, unknown
@@ -149,6 +150,13 @@ class Chapter:
     def say(self, text: str) -> None:
         """One sentence of prose whose numbers come from this run."""
         display(Markdown(text))
+
+    def conclude(self, themes: Themes) -> None:
+        """The chapter's synthesis: what replicates, what does not and why it might not; see `conclusions`."""
+        statements = {result["id"]: claim_by_id(result["id"]).statement for result in self.results}
+        for identity in (identity for claims in themes.values() for identity in claims):
+            claim_by_id(identity)
+        display(HTML(conclusions(self.results, themes, statements)))
 
     def close(self) -> None:
         """Writes the record, once, when the chapter has run to its end."""

@@ -43,6 +43,7 @@ __all__ = [
     "curve",
     "head_map",
     "heat",
+    "highest",
     "layer_explorer",
     "layer_lines",
     "pairs",
@@ -75,6 +76,12 @@ def layer_lines(
         raise BertologyError(f"layer_lines needs series of one length, got {sorted(lengths)}.")
     layers = np.arange(first_layer, first_layer + lengths.pop())
     return _lines(layers, series, published, baselines, controls, "layer", ylabel, caption)
+
+
+def highest(values: Values, first_layer: int = 0) -> str:
+    """Where a line over layers, (layers, ...), is highest, in the words of a caption: "layer 3 of 8"."""
+    means = np.asarray(values, dtype=float).reshape(len(values), -1).mean(1)
+    return f"layer {first_layer + means.argmax()} of {first_layer + len(means) - 1}"
 
 
 def curve(

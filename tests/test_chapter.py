@@ -81,3 +81,14 @@ def test_a_failed_positive_control_is_inconclusive(chapter):
     chapter.test("sva-in-cloze", able, unable)
     assert [r["verdict"] for r in chapter.results] == ["inconclusive", "contradicts"]
     assert "positive control failed" in chapter.results[0]["reason"]
+
+
+def test_a_synthesis_tells_results_and_names_only_claims_that_exist(chapter):
+    chapter.not_testable("sva-in-cloze", "a reason")
+    shown = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bertology_utils.chapter.display", lambda html: shown.append(html.data))
+        chapter.conclude({"Behaviour": {"sva-in-cloze": "verbs agree"}})
+    assert shown[0].count("#claim-sva-in-cloze") == 1 and "Not testable here: " in shown[0]
+    with pytest.raises(BertologyError):
+        chapter.conclude({"Behaviour": {"no-such-claim": "words"}})

@@ -138,3 +138,8 @@ def test_two_controls_of_a_group_are_told_apart_without_colour():
     figure = figures.bars({"first": scores, "second": scores}, controls=["twin", "majority"])
     hatches = [patch.get_hatch() for patch in figure.figure.axes[0].patches]
     assert hatches[0] is None and hatches[1] != hatches[2] and hatches[:3] == hatches[3:6]
+
+
+def test_where_a_line_is_highest_is_told_in_words():
+    assert figures.highest([0.1, 0.9, 0.3]) == "layer 1 of 2"
+    assert figures.highest(np.array([[0.1, 0.2], [0.0, 0.1]]), first_layer=1) == "layer 1 of 2"

@@ -83,9 +83,9 @@ def test_claims_are_those_of_the_chapter_and_have_predictions(chapter):
     assert len({node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)} & set(claims)) >= 2
 
 
-def test_two_to_four_exercises_each_with_difficulty_minutes_and_solution(chapter):
+def test_three_to_five_exercises_each_with_difficulty_minutes_and_solution(chapter):
     found = exercises(notebook(chapter))
-    assert 2 <= len(found) <= 4
+    assert 3 <= len(found) <= 5
     assert [e.number for e in found] == list(range(1, len(found) + 1))
     faults = [e.title for e in found if not (e.solutions and e.minutes and e.difficulty in ("★", "★★", "★★★"))]
     assert faults == []
