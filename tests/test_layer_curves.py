@@ -70,3 +70,9 @@ def test_a_peak_at_the_top_is_seen_where_it_is_planted():
     found = curves.top_samples([hits([0.2, 0.9, 0.4, 0.4, 0.4])])
     assert found["at_top"].mean() == 0 and found["planted_top"].mean() == 1
     assert found["peak"].mean() > found["last"].mean() + 0.3
+
+
+def test_the_upper_share_is_the_weight_of_the_upper_third():
+    shares = np.full((2, 7), 1 / 7)
+    np.testing.assert_allclose(curves.upper_share(shares), len(curves.band_of(6)["high"]) / 7)
+    assert curves.upper_share(np.eye(7))[[0, -1]].tolist() == [0, 1]

@@ -62,3 +62,13 @@ def test_damage_is_measured_against_the_intact_input(tiny):
     removed = syntax_clozes.removed_arguments(tiny, 6)
     for name in ("argument", "adjunct", "random_context"):
         assert removed[name].shape == (6,) and (removed[name] >= -1e-6).all()
+
+
+def test_damaged_agreement_prefers_the_agreeing_form_where_words_stand_before_it(tiny, monkeypatch):
+    def any_word_before(specimen, sentences, places, forms):
+        scores = np.array([[0.0, -1.0] if place else [-1.0, 0.0] for place in places])
+        return cloze.CandidateScores(scores, np.ones(len(places), bool))
+
+    monkeypatch.setattr(cloze, "word_log_probability", any_word_before)
+    found = syntax_clozes.damaged_agreement(tiny, 6)
+    assert found["intact"].all() and not found["headless"].any() and len(found["shuffled"]) == 6

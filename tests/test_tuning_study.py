@@ -33,6 +33,13 @@ def test_restoring_everything_gives_the_frozen_encoder_under_the_tuned_head(tiny
     assert scores["all"].shape == (2, 10)
 
 
+def test_silencing_the_separator_nowhere_changes_nothing(tiny_eager, plan):
+    runs = study.tune(tiny_eager, ["voice"], plan)["voice"]
+    test = plan.examples("voice")[1]
+    assert (study.without_separator(runs, test, []) == study.correct(runs)).all()
+    assert study.without_separator(runs, test, [1, 2]).shape == (2, 10)
+
+
 def test_nothing_changes_without_training(tiny_eager, plan):
     runs = study.tune(tiny_eager, ["voice"], plan, freeze="encoder")["voice"]
     sentences = plan.examples("voice")[1].sentences
