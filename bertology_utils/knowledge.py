@@ -242,6 +242,8 @@ def mispriming_effect(
 
 def _misprimed_lama(specimen: Specimen, relation: str, limit: int, seed: int) -> dict[str, np.ndarray]:
     asked = [row for row in lama.misprimings(relation, seed=seed) if single_piece(specimen, row[0]) is not None][:limit]
+    if not asked:
+        return {name: np.zeros(0) for name in ("plain", "misprimed", "gives_the_prime")}
     answers = np.array([single_piece(specimen, answer) for answer, *_ in asked])
     primes = np.array([single_piece(specimen, words[0]) or -1 for *_, words in asked])
     sides = ([row[side] for row in asked] for side in (1, 2))
@@ -253,24 +255,35 @@ def _misprimed_lama(specimen: Specimen, relation: str, limit: int, seed: int) ->
 # --- triples of unseen entities -------------------------------------------------------------------------------------
 
 
-def triple_ranking(specimen: Specimen, scores: RelationScores) -> dict[str, np.ndarray]:
+def triple_ranking(
+    specimen: Specimen, scores: RelationScores, corrupted: int | None = None, seed: int = 0
+) -> dict[str, np.ndarray]:
     """True against corrupted triples: for each fact the share of wrong objects ranked below the true one (its AUC).
 
     `mlm_*` ranks by the calibrated cloze score averaged over prompts; nothing is trained, so "seen" and "unseen" differ
     by chance. `classifier_*` is a logistic regression on the model's own word vectors, trained on one half of the
-    subjects; "seen" are those, "unseen" the other half. After davison2019commonsense; values (facts,).
+    subjects; "seen" are those, "unseen" the other half. It trains on `corrupted` wrong objects of a fact, or on all,
+    and always ranks all. After davison2019commonsense; values (facts,).
     """
     cloze = _below(scores.calibrated.mean(0), scores.answers)
     out = {name: np.zeros(len(scores.facts)) for name in ("classifier_seen", "classifier_unseen")}
     features = _triple_features(specimen, scores)
+    kept = _drawn(scores, corrupted, seed)
     for train, test in halves(len(scores.facts)):
         labels = np.eye(len(scores.candidates), dtype=int)[scores.answers[train]]
         model = LogisticRegression(class_weight="balanced", max_iter=300)
-        model.fit(features[train].reshape(-1, features.shape[-1]), labels.ravel())
+        model.fit(features[train][kept[train]], labels[kept[train]])
         ranked = model.decision_function(features.reshape(-1, features.shape[-1])).reshape(features.shape[:2])
         below = _below(ranked, scores.answers)
         out["classifier_seen"][train], out["classifier_unseen"][test] = below[train], below[test]
     return {"mlm_seen": cloze, "mlm_unseen": cloze, **out}
+
+
+def _drawn(scores: RelationScores, corrupted: int | None, seed: int) -> np.ndarray:
+    """Booleans (facts, candidates): each fact's true object and at most `corrupted` random others."""
+    order = np.random.default_rng(seed).random((len(scores.facts), len(scores.candidates)))
+    order[np.arange(len(order)), scores.answers] = -1
+    return order.argsort(1).argsort(1) <= (len(scores.candidates) if corrupted is None else corrupted)
 
 
 def _below(values: np.ndarray, answers: np.ndarray) -> np.ndarray:
