@@ -69,7 +69,9 @@ def test_an_interrupt_ends_all_children_and_leaves_nothing_half_written(tmp_path
     add_notebook(root, "syntax", slow + "pathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)")
     command = [sys.executable, "-m", "bertology_utils", "run", "--root", str(root)]
     variables = os.environ | {"PYTHONPATH": str(PACKAGE_ROOT)}
-    process = subprocess.Popen(command, env=variables, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=variables, start_new_session=True, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    )
     pid_file = root / "notebooks" / "pid"
     wait_for(lambda: pid_file.exists() and pid_file.read_text())
     os.killpg(process.pid, signal.SIGINT)
@@ -77,6 +79,11 @@ def test_an_interrupt_ends_all_children_and_leaves_nothing_half_written(tmp_path
     assert process.returncode == 130 and "Traceback" not in errors
     wait_for(lambda: not alive(int(pid_file.read_text())))
     assert not parts(root) and not Job(root, "syntax").notebook.exists()
+
+
+def heed_interrupts() -> None:
+    """Undoes what a shell does to the commands that it runs in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def wait_for(condition, seconds: float = 30) -> None:
