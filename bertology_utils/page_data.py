@@ -15,14 +15,15 @@ from typing import Any
 
 import yaml
 
+from bertology_utils import predictions
 from bertology_utils.errors import BertologyError
 from bertology_utils.ledger import load_claims, published_text
 from bertology_utils.project import DEFAULT_MODEL
 
 SYSTEMS = Path(__file__).with_name("systems.yaml")
 NOT_RUN = "not run"  # no chapter tested it
-SPECIFIC, UNSPECIFIC = "replicates", "replicates (not specific)"
-VERDICTS = (SPECIFIC, UNSPECIFIC, "contradicts", "inconclusive", "not testable here", NOT_RUN)
+SPECIFIC, UNSPECIFIC = predictions.REPLICATES, predictions.NOT_SPECIFIC
+VERDICTS = (*predictions.VERDICTS, NOT_RUN)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Reruns of chapters with other seeds: their verdicts, and how many of them flip. Depends on `project`.
+"""Reruns of chapters with other seeds: their verdicts, and how many of them flip. Depends on `project` and on
+`predictions` (the names of verdicts).
 
 A seed draws the items, the weights that probes start from and the resamples of the intervals; the split into training
 and test words does not depend on it. The verdicts are kept in `results/reruns.csv`, one line a claim and seed.
@@ -11,11 +12,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES
 from bertology_utils.project import Job, plan, read_json
 
 PATH = Path("results") / "reruns.csv"
-UNTESTED = "not testable here"
-DECIDED = {"replicates": True, "replicates (not specific)": True, "contradicts": False}
+DECIDED = {REPLICATES: True, NOT_SPECIFIC: True, CONTRADICTS: False}
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def verdicts_of(jobs: Iterable[Job]) -> list[Verdict]:
         found += [
             Verdict(job.chapter, result["id"], result["model"], job.profile, job.seed, result["verdict"], *origin)
             for result in record["results"]
-            if result["verdict"] != UNTESTED
+            if result["verdict"] != NOT_TESTABLE
         ]
     return found
 

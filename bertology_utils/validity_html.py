@@ -12,8 +12,9 @@ from typing import Any
 
 from bertology_utils import page_data as data
 from bertology_utils.page_html import CHAPTERS, simple_table
+from bertology_utils.predictions import NOT_TESTABLE
 from bertology_utils.project import RANDOM_PREFIX
-from bertology_utils.reruns import UNTESTED, Flips, Verdict, by_chapter, flips
+from bertology_utils.reruns import Flips, Verdict, by_chapter, flips
 
 
 def rerun_table(verdicts: Sequence[Verdict]) -> str:
@@ -65,7 +66,7 @@ def twin_table(rows: Iterable[data.Row]) -> str:
 
 
 def _is_untrained(result: dict[str, Any]) -> bool:
-    return str(result.get("model", "")).startswith(RANDOM_PREFIX) and data.verdict_of(result) != UNTESTED
+    return str(result.get("model", "")).startswith(RANDOM_PREFIX) and data.verdict_of(result) != NOT_TESTABLE
 
 
 def _passes(found: Sequence[tuple[bool, str]]) -> tuple[str, ...]:
