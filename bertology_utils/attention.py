@@ -63,19 +63,21 @@ def attention_maps(
 ) -> Iterator[tuple[int, Encoding, torch.Tensor]]:
     """Yield (sentence index, encoding, map), the map (layers, heads, pieces, pieces) from source row to target column.
 
-    Sentences come in the order of their length and without padding. `weighting="norm"` gives alpha_ij * ||f(x_j)||,
-    the length of what each head really moves (kobayashi2020attention), not normalised to rows of one.
+    Sentences come without padding, the longest first: the first batch needs the most memory, the others fit into it.
+    `weighting="norm"` gives alpha_ij * ||f(x_j)||, the length of what each head really moves
+    (kobayashi2020attention), not normalised to rows of one.
     """
     if weighting not in ("attention", "norm"):
         raise unknown("weighting", weighting, ("attention", "norm"))
     encodings = encode_words(specimen, sentences, pairs)
-    for batch in token_budget_batches([len(encoding.input_ids) for encoding in encodings], budget):
+    for batch in reversed(token_budget_batches([len(encoding.input_ids) for encoding in encodings], budget)):
         inputs = model_inputs(specimen, [encodings[i] for i in batch])
         inputs = {name: tensor.to(specimen.model.device) for name, tensor in inputs.items()}
         maps = _norm_weighted(specimen, inputs) if weighting == "norm" else _run(specimen, inputs)
         for row, index in enumerate(batch):
             size = len(encodings[index].input_ids)
             yield index, encodings[index], maps[:, row, :, :size, :size]
+        del maps  # before the next batch's are made
 
 
 def _run(specimen: Specimen, inputs: dict[str, torch.Tensor]) -> torch.Tensor:

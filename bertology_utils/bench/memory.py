@@ -23,6 +23,7 @@ from .measure import Case, Way
 
 MEBIBYTE = 2**20
 PAUSE = 0.002  # seconds between two looks at the process
+TIDY = {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "1"}  # glibc: count what is in use, not what it hoards
 LONG_MODEL = "pocket-minilm"  # has positions for 400 words
 WORKS: dict[str, tuple[str, Callable[[Specimen, list[list[str]]], object]]] = {
     "pseudo-log-likelihood": (LONG_MODEL, lambda s, texts: pseudo_log_likelihood(s, texts, "original")),
@@ -51,7 +52,7 @@ def peak_of(work: str, sentences: int, words: int) -> Way:
 
     def way() -> tuple[float, None]:
         command = [sys.executable, "-m", f"{__package__}.memory", work, str(sentences), str(words)]
-        variables = os.environ | {"PYTHONPATH": str(PACKAGE_ROOT)}
+        variables = os.environ | TIDY | {"PYTHONPATH": str(PACKAGE_ROOT)}
         done = subprocess.run(command, check=True, env=variables, capture_output=True, text=True)
         return float(done.stdout.splitlines()[-1]), None
 
