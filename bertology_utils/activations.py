@@ -8,8 +8,16 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from .models import Specimen
-from .text import Encoding, Words, encode_words, model_inputs, pool_pieces, token_budget_batches, word_matrix
+from bertology_utils.models import Specimen
+from bertology_utils.text import (
+    Encoding,
+    Words,
+    encode_words,
+    model_inputs,
+    pool_pieces,
+    token_budget_batches,
+    word_matrix,
+)
 
 
 @torch.inference_mode()

@@ -17,18 +17,18 @@ import torch
 from IPython.display import HTML, Markdown, display
 from transformers.utils import logging as transformers_logging
 
-from . import cards
-from .conclusions import Themes, conclusions
-from .conflicts import Axis, axis_by_name, sentence
-from .data import identity as data_identity
-from .errors import BertologyError, unknown
-from .figure_regions import Band, regions
-from .ledger import Claim, claim_by_id
-from .material import EMBEDDED, sources
-from .models import Specimen, load, twin, with_attention
-from .predictions import NOT_TESTABLE, Judgement, judge, parse, verdict
-from .project import CHAPTERS, PROFILES
-from .statistics import as_samples
+from bertology_utils.data.material import EMBEDDED, sources
+from bertology_utils.data.registry import identity as data_identity
+from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.figures.regions import Band, regions
+from bertology_utils.models import Specimen, load, twin, with_attention
+from bertology_utils.project import CHAPTERS, PROFILES
+from bertology_utils.statistics import as_samples
+from bertology_utils.verdicts import cards
+from bertology_utils.verdicts.conclusions import Themes, conclusions
+from bertology_utils.verdicts.conflicts import Axis, axis_by_name, sentence
+from bertology_utils.verdicts.ledger import Claim, claim_by_id
+from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement, judge, parse, verdict
 
 
 @dataclass(frozen=True)

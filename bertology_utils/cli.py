@@ -56,8 +56,8 @@ def run(
 ) -> None:
     """Execute chapters on models, in parallel, and keep what is fresh."""
     from bertology_utils.project import plan
-    from bertology_utils.recorded import keep
-    from bertology_utils.runner import run_jobs
+    from bertology_utils.running.runner import run_jobs
+    from bertology_utils.verdicts.recorded import keep
 
     planned = plan(book_folder(root), chapters, model, profile, seed, online)
     console = Console(stderr=True)
@@ -90,8 +90,8 @@ def rerun(
     root: Root = None,
 ) -> None:
     """Run chapters again with other seeds, keep their verdicts, and say how many of them flip."""
-    from bertology_utils import reruns
-    from bertology_utils.runner import run_jobs
+    from bertology_utils.running.runner import run_jobs
+    from bertology_utils.verdicts import reruns
 
     folder = book_folder(root)
     planned = reruns.plan_reruns(folder, chapters, model, profile, seeds)
@@ -113,7 +113,7 @@ def build(
     root: Root = None,
 ) -> None:
     """Build the static book from the executed chapters; warnings are errors."""
-    from bertology_utils.build import build as build_book
+    from bertology_utils.pages.build import build as build_book
 
     folder = book_folder(root)
     changed = build_book(folder, force)
@@ -126,7 +126,7 @@ def ledger(
     root: Root = None,
 ) -> None:
     """Print the verdicts of the executed chapters."""
-    from bertology_utils.build import all_results
+    from bertology_utils.pages.build import all_results
 
     claims = all_results(book_folder(root))
     if as_json:
@@ -157,8 +157,8 @@ def models(root: Root = None) -> None:
 
 def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
     """One row of `bertology models`; the checksum is computed, not read."""
-    from bertology_utils.freshness import file_hash
     from bertology_utils.project import checkpoint_steps
+    from bertology_utils.running.freshness import file_hash
 
     weights = folder / "model.safetensors"
     card = (folder / "README.md").read_text(encoding="utf-8") if (folder / "README.md").is_file() else ""
@@ -184,7 +184,7 @@ def score(
     folder = book_folder(root)
     names = [resolve_model(folder, name, online) for name in models]
     prepare_transformers(online)
-    from bertology_utils.grammaticality import compare, load_suite, record
+    from bertology_utils.instruments.grammaticality import compare, load_suite, record
     from bertology_utils.provenance import origin
 
     for rows in compare(names, load_suite(pairs=pairs, seed=seed), origin(folder)):
@@ -211,7 +211,7 @@ def score_row(row: dict) -> tuple[str, ...]:
 @app.command()
 def data(name: Annotated[str | None, typer.Argument(help="One data set in full.")] = None) -> None:
     """List the data sets and the sources that each is available from."""
-    from bertology_utils.data import describe
+    from bertology_utils.data.registry import describe
 
     rows = describe(name)
     show(list(rows[0]), [tuple(map(str, row.values())) for row in rows])
@@ -247,7 +247,7 @@ def compare(
         if not config.is_file():
             raise BertologyError(f"There is no configuration file {config}.")
     prepare_transformers(online=False)
-    from bertology_utils.grammaticality import load_suite, share_of_folder
+    from bertology_utils.instruments.grammaticality import load_suite, share_of_folder
     from bertology_utils.pretraining.compare import run_comparison
 
     suite = load_suite(pairs=pairs) if pairs else None
@@ -301,7 +301,7 @@ def teach(
     root: Root = None,
 ) -> None:
     """Write student notebooks without solutions, slides and grading keys."""
-    from bertology_utils.teach import teach as write_material
+    from bertology_utils.pages.teach import teach as write_material
 
     folder = book_folder(root)
     for chapter, exercises in write_material(folder, chapters, out):

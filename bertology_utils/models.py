@@ -29,8 +29,8 @@ from transformers import (
 )
 from transformers.utils import cached_file
 
-from .errors import BertologyError, unknown
-from .project import (
+from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.project import (
     EXTRA_MODELS,
     RANDOM_PREFIX,
     checkpoint_file,
@@ -42,7 +42,7 @@ from .project import (
     split_model,
     write_json,
 )
-from .project import embedded_models as embedded_in
+from bertology_utils.project import embedded_models as embedded_in
 
 ROOT = find_root(Path(__file__).parent)
 HUB = "hub"  # the revision of a hub model until its files tell the commit

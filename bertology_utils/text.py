@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from .errors import BertologyError
+from bertology_utils.errors import BertologyError
 
 if TYPE_CHECKING:
-    from .models import Specimen
+    from bertology_utils.models import Specimen
 
 Words = Sequence[str]
 

@@ -17,7 +17,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 def tiny_tokenizer() -> PreTrainedTokenizerFast:
     """WordPiece over the grammar's words, single characters, and a few suffixes, so that unknown words fall apart."""
-    from bertology_utils.lexicon import vocabulary
+    from bertology_utils.language.lexicon import vocabulary
 
     words = sorted(vocabulary())
     characters = sorted({c for w in words for c in w} | set("abcdefghijklmnopqrstuvwxyz0123456789.,?!'-"))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import anatomy
 from bertology_utils.compression.accounting import counts
 from bertology_utils.errors import BertologyError
-from bertology_utils.grammar import generate
+from bertology_utils.language.grammar import generate
+from bertology_utils.studies import anatomy
 from bertology_utils.text import encode_words
 
 SENTENCES = [sentence.words for sentence in generate(4, seed=1)]

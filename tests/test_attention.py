@@ -8,8 +8,8 @@ import torch
 import transformers
 from scipy.spatial.distance import jensenshannon
 
-from bertology_utils import attention, relations
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import attention, relations
 from bertology_utils.models import twin
 from bertology_utils.text import Encoding, encode_words
 

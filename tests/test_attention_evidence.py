@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import attention_effects as effects
-from bertology_utils import attention_evidence as evidence
-from bertology_utils.attention import attention_maps, head_statistics
-from bertology_utils.grammar import generate
-from bertology_utils.layer_tasks import number_examples
-from bertology_utils.relations import relation_scores
+from bertology_utils.instruments.attention import attention_maps, head_statistics
+from bertology_utils.instruments.relations import relation_scores
+from bertology_utils.language.grammar import generate
+from bertology_utils.studies import attention_effects as effects
+from bertology_utils.studies import attention_evidence as evidence
+from bertology_utils.studies.layer_tasks import number_examples
 from bertology_utils.text import encode_words, model_inputs
 
 

@@ -18,15 +18,16 @@ import torch
 from notebook_project import add_notebook, make_project
 from transformers import BertConfig, BertModel
 
-from bertology_utils import cli, data
+from bertology_utils import cli
 from bertology_utils.activations import word_vectors
 from bertology_utils.chapter import Chapter
-from bertology_utils.cloze import pseudo_log_likelihood
-from bertology_utils.conllu import read_conllu
+from bertology_utils.data import registry as data
+from bertology_utils.data.conllu import read_conllu
 from bertology_utils.errors import BertologyError
-from bertology_utils.ledger import load_claims
+from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.models import load
-from bertology_utils.predictions import NOT_TESTABLE
+from bertology_utils.verdicts.ledger import load_claims
+from bertology_utils.verdicts.predictions import NOT_TESTABLE
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[1]
 LONGEST_WAIT = 20  # seconds, imports included; the hub's client alone would try for 26

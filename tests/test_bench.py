@@ -11,9 +11,9 @@ from bertology_utils import cli
 from bertology_utils.bench import instruments, memory, original_probe
 from bertology_utils.bench.measure import Benchmark, Case, measure, speeds, timed, write
 from bertology_utils.bench.registry import BENCHMARKS
-from bertology_utils.cloze import pseudo_log_likelihood
-from bertology_utils.geometry import self_similarity
-from bertology_utils.structural import squared_distances
+from bertology_utils.instruments.cloze import pseudo_log_likelihood
+from bertology_utils.instruments.geometry import self_similarity
+from bertology_utils.instruments.structural import squared_distances
 
 
 def fixed(cost, value):

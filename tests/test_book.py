@@ -10,12 +10,13 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from bertology_utils import page, page_data, page_html
 from bertology_utils.bibliography import load_references
-from bertology_utils.conflicts import Conflict, load_conflicts
 from bertology_utils.errors import BertologyError
-from bertology_utils.ledger import load_claims
+from bertology_utils.pages import contents, parts
+from bertology_utils.pages import extension as page
 from bertology_utils.project import CHAPTERS
+from bertology_utils.verdicts.conflicts import Conflict, load_conflicts
+from bertology_utils.verdicts.ledger import load_claims
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(ROOT.glob("book/*.md"))
@@ -57,7 +58,7 @@ def rows(tmp_path):
     found = {"one": [result("replicates"), result("contradicts", model="minilm")], "two": [result("contradicts")]}
     path = tmp_path / "ledger.json"
     path.write_text(json.dumps([{"id": key, "results": value} for key, value in found.items()]), encoding="utf-8")
-    return page_data.load_rows(path, [claim("one"), claim("two"), claim("three")])
+    return contents.load_rows(path, [claim("one"), claim("two"), claim("three")])
 
 
 class Balance(HTMLParser):
@@ -119,7 +120,7 @@ def test_the_glossary_is_sorted_and_large_enough():
 def test_settings_fetch_nothing_and_keep_the_needed_extension():
     settings = CONFIG["sphinx"]["config"]
     assert "sphinx_thebe" not in settings["extensions"]
-    assert "bertology_utils.page" in settings["extensions"]
+    assert "bertology_utils.pages.extension" in settings["extensions"]
     assert (ROOT / "book/assets" / settings["mathjax_path"]).is_file()
     assert (ROOT / "book/assets/mathjax/LICENSE").is_file()
     assert settings["nb_ipywidgets_js"] == {}
@@ -146,7 +147,7 @@ def test_every_theme_has_its_heading_and_its_directive():
 
 def test_every_system_has_its_place():
     known = {one.id for one in load_claims()}
-    assert [system["name"] for system in page_data.load_systems() if system["claim"] not in known] == []
+    assert [system["name"] for system in contents.load_systems() if system["claim"] not in known] == []
 
 
 def test_the_live_result_is_the_embedded_models_and_the_twin_never_stands_for_it(tmp_path):
@@ -157,14 +158,14 @@ def test_the_live_result_is_the_embedded_models_and_the_twin_never_stands_for_it
     ]
     path = tmp_path / "ledger.json"
     path.write_text(json.dumps([{"id": "one", "results": found}]), encoding="utf-8")
-    (row,) = page_data.load_rows(path, [claim("one")])
+    (row,) = contents.load_rows(path, [claim("one")])
     assert row.verdict == "replicates"
 
 
 def test_a_broken_ledger_is_told_to_the_user(tmp_path):
     (tmp_path / "ledger.json").write_text("[", encoding="utf-8")
     with pytest.raises(BertologyError, match="not valid JSON"):
-        page_data.load_rows(tmp_path / "ledger.json", [])
+        contents.load_rows(tmp_path / "ledger.json", [])
 
 
 @pytest.mark.parametrize(
@@ -174,11 +175,11 @@ def test_a_broken_ledger_is_told_to_the_user(tmp_path):
      ("inconclusive", "not run", "open")],
 )  # fmt: skip
 def test_outcome_of_a_conflict(first, second, expected):
-    assert page_data.outcome(first, second) == expected
+    assert contents.outcome(first, second) == expected
 
 
 def test_the_ledger_table_links_tested_claims_only_and_escapes(rows):
-    html = page_html.ledger_table(rows, load_references(), link)
+    html = parts.ledger_table(rows, load_references(), link)
     assert Balance(html).open == []
     assert html.count("<tr role") == 4
     assert 'href="../notebooks/syntax.html#claim-one">&lt;one&gt;</a>' in html
@@ -188,7 +189,7 @@ def test_the_ledger_table_links_tested_claims_only_and_escapes(rows):
 
 
 def test_the_filter_offers_what_the_rows_have(rows):
-    html = page_html.ledger_filter(rows, load_references())
+    html = parts.ledger_filter(rows, load_references())
     assert "contradicts (1)" in html
     assert "inconclusive" not in html
     assert 'aria-live="polite"' in html
@@ -196,24 +197,24 @@ def test_the_filter_offers_what_the_rows_have(rows):
 
 def test_a_conflict_card_says_what_the_verdicts_say(rows):
     conflict = Conflict(pair=("one", "two"), kind="tension", theme="layers", about="A or B?")
-    html = page_html.conflict_card(conflict, {row.id: row for row in rows}, load_references(), link)
+    html = parts.conflict_card(conflict, {row.id: row for row in rows}, load_references(), link)
     assert Balance(html).open == []
     assert "supports the first side only" in html
 
 
 def test_the_headline_counts_model_and_control_apart(rows):
-    model, control = page_data.model_and_control(rows)
+    model, control = contents.model_and_control(rows)
     assert (model["replicates"], control["replicates"], control["contradicts"]) == (1, 0, 2)
-    html = page_html.headline(rows, link)
+    html = parts.headline(rows, link)
     assert Balance(html).open == []
     assert "1 hold for the trained model and 0 for the same network" in html
 
 
 def test_without_a_run_pages_say_so(tmp_path):
-    rows = page_data.load_rows(tmp_path / "ledger.json", [claim("one")])
-    assert page_data.verdict_counts(rows) == Counter({"not run": 1})
-    assert "make book" in page_html.headline(rows, link)
-    assert "make book" in page_html.run_record([], rows, link)
+    rows = contents.load_rows(tmp_path / "ledger.json", [claim("one")])
+    assert contents.verdict_counts(rows) == Counter({"not run": 1})
+    assert "make book" in parts.headline(rows, link)
+    assert "make book" in parts.run_record([], rows, link)
 
 
 def test_the_run_record_reads_what_the_runner_writes(tmp_path, rows):
@@ -222,7 +223,7 @@ def test_the_run_record_reads_what_the_runner_writes(tmp_path, rows):
     path = tmp_path / "live" / "pocket-bert" / "syntax.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"run": run, "results": []}), encoding="utf-8")
-    html = page_html.run_record(page_data.load_records(tmp_path), rows, link)
+    html = parts.run_record(contents.load_records(tmp_path), rows, link)
     assert Balance(html).open == []
     assert all(word in html for word in ("12.3", "abcdef1", "2026-01-02 03:04", "torch"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bertology_utils.cards import VERDICTS, Clause, Result, plain_card, verdict_card
+from bertology_utils.verdicts.cards import VERDICTS, Clause, Result, plain_card, verdict_card
 
 MODEL = Clause("best > chain + 0.05", 0.742, 0.402, 0.29, 0.25, 0.33, "replicates")
 TWIN = Clause("best > chain + 0.05", 0.281, 0.402, -0.171, -0.2, -0.14, "contradicts")

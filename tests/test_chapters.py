@@ -9,11 +9,11 @@ import nbformat
 import pytest
 from rich.console import Console
 
-from bertology_utils.execution import Outcome
-from bertology_utils.ledger import CLAIMS_FOLDER, read_claims
-from bertology_utils.predictions import NOT_TESTABLE, VERDICTS
 from bertology_utils.project import CHAPTERS, DEFAULT_MODEL, Job, chapters, model_folder, plan, read_json
-from bertology_utils.runner import run_jobs
+from bertology_utils.running.execution import Outcome
+from bertology_utils.running.runner import run_jobs
+from bertology_utils.verdicts.ledger import CLAIMS_FOLDER, read_claims
+from bertology_utils.verdicts.predictions import NOT_TESTABLE, VERDICTS
 
 ROOT = Path(__file__).resolve().parents[1]
 FEWEST_VERDICTS = 2

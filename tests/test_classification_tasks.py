@@ -2,9 +2,9 @@
 
 import pytest
 
-from bertology_utils.classification_tasks import TASKS, task
 from bertology_utils.errors import BertologyError
-from bertology_utils.lexicon import FUNCTION_WORDS, load_lexicon
+from bertology_utils.language.lexicon import FUNCTION_WORDS, load_lexicon
+from bertology_utils.tuning.classification_tasks import TASKS, task
 
 
 @pytest.mark.parametrize("name", TASKS)

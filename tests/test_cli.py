@@ -6,10 +6,13 @@ import json
 import pytest
 from notebook_project import add_notebook, make_project
 
-from bertology_utils import build, cli, ledger, runner
-from bertology_utils.execution import Outcome
-from bertology_utils.freshness import fingerprint
+from bertology_utils import cli
+from bertology_utils.pages import build
 from bertology_utils.project import Job, plan
+from bertology_utils.running import runner
+from bertology_utils.running.execution import Outcome
+from bertology_utils.running.freshness import fingerprint
+from bertology_utils.verdicts import ledger
 
 
 @pytest.fixture

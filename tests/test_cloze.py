@@ -9,8 +9,8 @@ import transformers
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import spearmanr
 
-from bertology_utils import cloze
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import cloze
 from bertology_utils.text import Encoding, encode_words
 
 SIZES = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bertology_utils import comparison
 from bertology_utils.errors import BertologyError
-from bertology_utils.figure_dots import _reach
-from bertology_utils.live_comparison import train_comparison
+from bertology_utils.figures.dots import _reach
 from bertology_utils.pretraining.compare import RESULTS
+from bertology_utils.studies import comparison
+from bertology_utils.studies.live_comparison import train_comparison
 
 LOSSES = {"nano": (4.0, 4.1, 4.05), "spans": (3.7, 3.8, 3.76), "streams": (4.01, 4.1, 4.07), "odd": (9.0, 9.2, 9.1)}
 

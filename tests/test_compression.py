@@ -9,7 +9,7 @@ from transformers import AutoModel
 
 from bertology_utils.compression import accounting, distill, outliers, prune, quantize
 from bertology_utils.errors import BertologyError
-from bertology_utils.heads import gated
+from bertology_utils.instruments.heads import gated
 
 SENTENCES = [["the", "dog", "sees", "the", "cat"], ["a", "cat", "sleeps"], ["the", "dogs", "sleep"]] * 4
 

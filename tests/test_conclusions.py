@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertology_utils.conclusions import conclusions, suspicion
+from bertology_utils.verdicts.conclusions import conclusions, suspicion
 
 
 def result(verdict, model=(-0.2, -0.1), control=(-0.2, -0.1), reason="", identity="a"):

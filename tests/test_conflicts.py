@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 import yaml
 
-from bertology_utils import conflicts, page_data, page_html
 from bertology_utils.bibliography import load_references
 from bertology_utils.chapter import Chapter, Runs
-from bertology_utils.conflicts import Axis, Evidence, Region, axes, favoured, load_conflicts, sentence
 from bertology_utils.errors import BertologyError
-from bertology_utils.figure_regions import Band, regions
-from bertology_utils.ledger import claim_by_id, load_claims
-from bertology_utils.predictions import parse
+from bertology_utils.figures.regions import Band, regions
+from bertology_utils.pages import contents, parts
 from bertology_utils.statistics import Measurement
+from bertology_utils.verdicts import conflicts
+from bertology_utils.verdicts.conflicts import Axis, Evidence, Region, axes, favoured, load_conflicts, sentence
+from bertology_utils.verdicts.ledger import claim_by_id, load_claims
+from bertology_utils.verdicts.predictions import parse
 
 ROOT = Path(__file__).parents[1]
 AXIS = {
@@ -210,8 +211,8 @@ def test_the_synthesis_card_links_to_the_figure_once_the_chapter_ran():
     ran = {"model": "pocket-bert", "profile": "live", "verdict": "replicates"}
 
     def card(results):
-        rows = {claim.id: page_data._row(claim, results) for claim in claims}
-        return page_html.conflict_card(conflict, rows, load_references(), lambda name: f"../{name}.html")
+        rows = {claim.id: contents._row(claim, results) for claim in claims}
+        return parts.conflict_card(conflict, rows, load_references(), lambda name: f"../{name}.html")
 
     assert 'href="../notebooks/layers.html#conflict-chunking"' in card([ran])
     assert "#conflict-" not in card([])

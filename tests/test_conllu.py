@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertology_utils.conllu import read_conllu
+from bertology_utils.data.conllu import read_conllu
 from bertology_utils.errors import BertologyError
 
 

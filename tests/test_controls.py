@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import controls, probes
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import controls, probes
 
 
 def test_control_labels_are_constant_per_type_and_follow_the_distribution():

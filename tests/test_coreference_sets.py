@@ -2,10 +2,12 @@
 
 import pytest
 
-from bertology_utils import coreference, data, layer_tasks
-from bertology_utils.attention_evidence import antecedent_hits
-from bertology_utils.coreference_sets import coreferences
+from bertology_utils.data import registry as data
+from bertology_utils.data.coreference_sets import coreferences
 from bertology_utils.errors import BertologyError
+from bertology_utils.language import coreference
+from bertology_utils.studies import layer_tasks
+from bertology_utils.studies.attention_evidence import antecedent_hits
 
 # word, tag, number, head (from 1), brackets of the mentions
 WOMEN = """The DET _ 2 (person-1

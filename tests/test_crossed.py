@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bertology_utils import crossed
-from bertology_utils.cloze import CandidateScores
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import CandidateScores
+from bertology_utils.studies import crossed
 
 
 def scored(monkeypatch, score) -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from bertology_utils import crossed, crossed_sets, data
+from bertology_utils.data import registry as data
+from bertology_utils.studies import crossed, crossed_sets
 
 FILES = {
     "pc/properties.tsv": "uid\tsentence\tcategorization\nlarge\tis big\tperceptual\n"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import crosslingual as cl
-from bertology_utils.multilingual import BilingualRecipe, TwinLanguage, tiny_specimen
-from bertology_utils.tiny_pretraining import small_language
+from bertology_utils.studies import crosslingual as cl
+from bertology_utils.studies.multilingual import BilingualRecipe, TwinLanguage, tiny_specimen
+from bertology_utils.studies.tiny_pretraining import small_language
 
 LANGUAGE = small_language(260)
 TWIN, INVERTED = TwinLanguage(), TwinLanguage(inverted=True)

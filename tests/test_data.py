@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from bertology_utils import data, readers
+from bertology_utils.data import readers
+from bertology_utils.data import registry as data
 from bertology_utils.errors import BertologyError
 
 FILES = {

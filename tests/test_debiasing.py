@@ -3,15 +3,15 @@
 import numpy as np
 import torch
 
-from bertology_utils.debiasing import (
+from bertology_utils.tuning.debiasing import (
     cross_features,
     linear_correct,
     siamese_features,
     superficial_features,
     without_superficial,
 )
-from bertology_utils.shortcuts import overlap_pairs
-from bertology_utils.training import Classifier
+from bertology_utils.tuning.shortcuts import overlap_pairs
+from bertology_utils.tuning.training import Classifier
 
 
 def test_siamese_features_are_u_v_difference_and_product(tiny):

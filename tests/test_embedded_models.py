@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bertology_utils.models import embedded_models, load
-from bertology_utils.specimen_html import SCORES, read_scores
+from bertology_utils.pages.specimens import SCORES, read_scores
 
 ROOT = Path(__file__).parents[1]
 MODELS = ROOT / "models"

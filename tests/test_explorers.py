@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from bertology_utils import figures
-from bertology_utils.attention import attention_maps, sentence_map, word_level_map
-from bertology_utils.attention_evidence import clear_relations
 from bertology_utils.errors import BertologyError
-from bertology_utils.figure_explorers import quantised
-from bertology_utils.layer_views import LayerView, layer_view, masked_guesses
+from bertology_utils.figures.explorers import quantised
+from bertology_utils.instruments.attention import attention_maps, sentence_map, word_level_map
+from bertology_utils.instruments.relations import RelationScore, relation_marks, sentence_with
 from bertology_utils.models import load
-from bertology_utils.relations import RelationScore, relation_marks, sentence_with
+from bertology_utils.studies.attention_evidence import clear_relations
+from bertology_utils.studies.layer_views import LayerView, layer_view, masked_guesses
 
 RANDOM = np.random.default_rng(0)
 SENTENCE = ["the", "old", "king", "sees", "her", "red", "apples", "."]
@@ -178,7 +178,7 @@ def test_cosines_of_a_view_match_their_definition(specimen, view):
 
 
 def test_the_last_layers_guess_is_the_models_own(specimen):
-    from bertology_utils.cloze import fill_in, mask_word
+    from bertology_utils.instruments.cloze import fill_in, mask_word
 
     guesses = masked_guesses(specimen, SENTENCE, k=3)
     assert len(guesses) == specimen.layers + 1 and len(guesses[0]) == len(SENTENCE)

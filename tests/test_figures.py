@@ -8,9 +8,9 @@ import pytest
 
 from bertology_utils import figures
 from bertology_utils.errors import BertologyError
-from bertology_utils.figure_dots import Dots, dots
-from bertology_utils.figure_html import INK, Figure
-from bertology_utils.figure_style import CONTROL, PALETTE, bootstrap_interval, contrast
+from bertology_utils.figures.dots import Dots, dots
+from bertology_utils.figures.html import INK, Figure
+from bertology_utils.figures.style import CONTROL, PALETTE, bootstrap_interval, contrast
 
 RANDOM = np.random.default_rng(0)
 LAYERS = {"pocket": [0.2, 0.5, 0.9, 0.4], "random twin": [0.3, 0.2, 0.1, 0.2]}

@@ -5,8 +5,8 @@ import json
 import pytest
 from notebook_project import add_notebook, make_project
 
-from bertology_utils.freshness import fingerprint, imported_names, reachable_files, state
 from bertology_utils.project import Job
+from bertology_utils.running.freshness import fingerprint, imported_names, reachable_files, state
 
 
 @pytest.fixture

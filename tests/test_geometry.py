@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import geometry
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import geometry
 
 RNG = np.random.default_rng(0)
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from bertology_utils.ambiguous import ambiguous_sentences
 from bertology_utils.errors import BertologyError
-from bertology_utils.grammar import KINDS, generate
-from bertology_utils.lexicon import FUNCTION_WORDS, load_lexicon, vocabulary
+from bertology_utils.language.grammar import KINDS, generate
+from bertology_utils.language.lexicon import FUNCTION_WORDS, load_lexicon, vocabulary
+from bertology_utils.studies.ambiguous import ambiguous_sentences
 
 CONTENT = {"NOUN", "VERB", "ADJ", "ADV", "PROPN"}
 

@@ -5,11 +5,21 @@ import csv
 import numpy as np
 import pytest
 
-from bertology_utils import cli, data, grammaticality
-from bertology_utils.cloze import pseudo_log_likelihood
+from bertology_utils import cli
+from bertology_utils.data import registry as data
 from bertology_utils.errors import BertologyError
-from bertology_utils.grammaticality import AVERAGE, judgements, load_suite, record, records, score, summarise
-from bertology_utils.pairs import MinimalPair, agreement_pairs
+from bertology_utils.instruments import grammaticality
+from bertology_utils.instruments.cloze import pseudo_log_likelihood
+from bertology_utils.instruments.grammaticality import (
+    AVERAGE,
+    judgements,
+    load_suite,
+    record,
+    records,
+    score,
+    summarise,
+)
+from bertology_utils.language.pairs import MinimalPair, agreement_pairs
 from bertology_utils.provenance import origin
 
 PAIRS = {"agreement": agreement_pairs(6, seed=1), "nonsense": agreement_pairs(4, nonsense=True, seed=1)}

@@ -7,11 +7,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from bertology_utils import growth
 from bertology_utils.compression.scorecard import count, prune_everywhere
 from bertology_utils.errors import BertologyError
-from bertology_utils.mlm_training import mlm_losses
 from bertology_utils.models import add_checkpoint, load
+from bertology_utils.studies import growth
+from bertology_utils.tuning.mlm_training import mlm_losses
 
 SENTENCES = [("the", "dog", "sleeps", "."), ("the", "cat", "saw", "the", "dog", ".")]
 

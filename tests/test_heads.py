@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import heads
 from bertology_utils.errors import BertologyError
-from bertology_utils.mlm_training import masked_batches, masked_loss
+from bertology_utils.instruments import heads
+from bertology_utils.tuning.mlm_training import masked_batches, masked_loss
 
 SENTENCES = [["the", "dog", "sees", "the", "cat"], ["a", "cat", "sleeps"], ["the", "dogs", "near", "a", "cat", "sleep"]]
 

@@ -12,18 +12,19 @@ from hub_cache import BASE, KINDS, LANGUAGES, add_to_cache
 from huggingface_hub import constants
 from transformers import AlbertModel
 
-from bertology_utils import attention, attention_effects, cloze, geometry, heads, structural
 from bertology_utils.activations import word_vectors
 from bertology_utils.compression import outliers, prune, quantize
 from bertology_utils.compression.distill import distill
 from bertology_utils.errors import BertologyError
-from bertology_utils.mlm_training import masked_batches, masked_loss, train_mlm
+from bertology_utils.instruments import attention, cloze, geometry, heads, structural
+from bertology_utils.instruments.probes import train_probe
+from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import load, twin
-from bertology_utils.pairs import MinimalPair
-from bertology_utils.probes import train_probe
-from bertology_utils.subnetworks import importance
+from bertology_utils.studies import attention_effects
+from bertology_utils.studies.subnetworks import importance
 from bertology_utils.text import encode_words, model_inputs
-from bertology_utils.training import Examples, finetune
+from bertology_utils.tuning.mlm_training import masked_batches, masked_loss, train_mlm
+from bertology_utils.tuning.training import Examples, finetune
 
 pytestmark = pytest.mark.usefixtures("only_this_cache")
 SENTENCES = [

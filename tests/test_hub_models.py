@@ -9,8 +9,8 @@ import torch
 from hub_cache import COMMIT, KINDS
 
 from bertology_utils.activations import sentence_vectors, word_vectors
-from bertology_utils.cloze import fill_in, pseudo_log_likelihood
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import fill_in, pseudo_log_likelihood
 from bertology_utils.models import load, twin, with_attention
 from bertology_utils.text import encode_words
 

@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
-from bertology_utils import interventions
 from bertology_utils.activations import word_vectors
-from bertology_utils.controls import random_projection, remove_directions
-from bertology_utils.regimens import encoder_layers
+from bertology_utils.instruments.controls import random_projection, remove_directions
+from bertology_utils.studies import interventions
+from bertology_utils.tuning.regimens import encoder_layers
 
 SENTENCES = [("the", "dog", "saw", "the", "cat", "."), ("a", "man", "slept", ".")]
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertology_utils import knowledge
 from bertology_utils.errors import BertologyError
-from bertology_utils.facts import facts, invented_people
+from bertology_utils.instruments import knowledge
+from bertology_utils.language.facts import facts, invented_people
 
 
 def planted(prompts: int = 5, n: int = 40, candidates: int = 4, seed: int = 0) -> knowledge.RelationScores:

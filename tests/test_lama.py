@@ -5,8 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from bertology_utils import data, knowledge, lama, lama_names
+from bertology_utils.data import lama
+from bertology_utils.data import registry as data
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import knowledge
+from bertology_utils.studies import lama_names
 
 COLOURS = ["red", "green", "white", "black"]
 ALTERED = {"obj_label": "red", "masked_sentences": ["Sun is [MASK] ."], "masked_negations": ["Sun is not [MASK] ."],

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bertology_utils import layer_curves as curves
-from bertology_utils.probes import expected_layer
+from bertology_utils.instruments import layer_curves as curves
+from bertology_utils.instruments.probes import expected_layer
 
 
 def hits(rates, seeds=3, items=400, seed=0):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import layer_tasks
-from bertology_utils.coreference import coreferences, nearest_hits, rule_hits
+from bertology_utils.data.material import Treebank, train_and_test
 from bertology_utils.errors import BertologyError
-from bertology_utils.grammar import generate
-from bertology_utils.material import Treebank, train_and_test
-from bertology_utils.mlm_training import IGNORED, masked_batches, masked_logits
+from bertology_utils.language.coreference import coreferences, nearest_hits, rule_hits
+from bertology_utils.language.grammar import generate
+from bertology_utils.studies import layer_tasks
+from bertology_utils.tuning.mlm_training import IGNORED, masked_batches, masked_logits
 
 
 @pytest.mark.parametrize("name", layer_tasks.GROUPS)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.ledger import (
+from bertology_utils.verdicts.ledger import (
     CLAIMS_FOLDER,
     citation_keys,
     claim_by_id,

@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertology_utils import ambiguous, data, layer_tasks, material, semantic_sets, syntax_probes, syntax_trees
 from bertology_utils.chapter import Chapter
+from bertology_utils.data import material, semantic_sets
+from bertology_utils.data import registry as data
+from bertology_utils.data.propbank import read_propbank
 from bertology_utils.errors import BertologyError
-from bertology_utils.grammar import generate
-from bertology_utils.propbank import read_propbank
+from bertology_utils.language.grammar import generate
+from bertology_utils.studies import ambiguous, layer_tasks, syntax_probes, syntax_trees
 
 OWL = """# sent_id = owl-{i}
 1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_

@@ -12,9 +12,9 @@ from transformers import BertModel
 
 from bertology_utils import models, project
 from bertology_utils.errors import BertologyError
-from bertology_utils.freshness import file_hash, model_hashes
 from bertology_utils.models import add_checkpoint, embedded_models, head_name, layer_name, load, twin
 from bertology_utils.project import EXTRA_MODELS, PackagedModel, checkpoint_steps, resolve_model, split_model
+from bertology_utils.running.freshness import file_hash, model_hashes
 from bertology_utils.text import encode_words
 
 

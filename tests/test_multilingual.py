@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import multilingual as multi
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.errors import BertologyError
-from bertology_utils.mlm_training import mlm_losses
-from bertology_utils.twins import SHIFT, shift_word
+from bertology_utils.language.twins import SHIFT, shift_word
+from bertology_utils.studies import multilingual as multi
+from bertology_utils.tuning.mlm_training import mlm_losses
 
 SUBJECTS = [[article, noun] for article in ("the", "a") for noun in ("dog", "cat", "owl")]
 SENTENCES = [[*subject, verb] for subject in SUBJECTS for verb in ("sleeps", "runs", "sings", "waits")]

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertology_utils import multilingual_scores as scores
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.errors import BertologyError
-from bertology_utils.grammaticality import record
-from bertology_utils.multilingual import BilingualRecipe, sentence_retrieval, tiny_specimen
+from bertology_utils.instruments.grammaticality import record
+from bertology_utils.language.ten_languages import LANGUAGES, OTHERS, parallel_corpus
 from bertology_utils.provenance import origin
-from bertology_utils.ten_languages import LANGUAGES, OTHERS, parallel_corpus
+from bertology_utils.studies import multilingual_scores as scores
+from bertology_utils.studies.multilingual import BilingualRecipe, sentence_retrieval, tiny_specimen
 
 CORPUS = parallel_corpus(12, "test")
 PAIRS = {code: [(a.words, b.words) for a, b in zip(CORPUS["en"], CORPUS[code], strict=True)] for code in OTHERS}

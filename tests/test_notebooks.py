@@ -12,10 +12,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from bertology_utils.freshness import notebook_code
-from bertology_utils.ledger import CLAIMS_FOLDER, citation_keys, read_claims
+from bertology_utils.pages.teach import exercises, tags, unsolved_names
 from bertology_utils.project import CHAPTERS
-from bertology_utils.teach import exercises, tags, unsolved_names
+from bertology_utils.running.freshness import notebook_code
+from bertology_utils.verdicts.ledger import CLAIMS_FOLDER, citation_keys, read_claims
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = 'MODEL = "pocket-bert"\nPROFILE = "live"\nSEED = 0\nRECORD = None'

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bertology_utils import objectives as ob
 from bertology_utils.errors import BertologyError
+from bertology_utils.pretraining import objectives as ob
 
 WORD_IDS = [None, 0, 1, 1, 1, 2, 3, 3, 4, 5, 6, 7, 8, 8, 9, None]
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import outlier_study as study
 from bertology_utils.compression.outliers import output_norms
-from bertology_utils.mlm_training import mlm_losses
+from bertology_utils.studies import outlier_study as study
+from bertology_utils.tuning.mlm_training import mlm_losses
 
 
 @pytest.fixture

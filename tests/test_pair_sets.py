@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
-from bertology_utils import data, pair_sets, pairs, syntax_clozes, syntax_probes
+from bertology_utils.data import pair_sets
+from bertology_utils.data import registry as data
+from bertology_utils.data.material import is_held_out
 from bertology_utils.errors import BertologyError
-from bertology_utils.material import is_held_out
+from bertology_utils.language import pairs
+from bertology_utils.studies import syntax_clozes, syntax_probes
 
 SUBJECTS, ATTRACTORS = ("author", "customer"), ("guard", "minister")  # the first of each is for tests alone
 

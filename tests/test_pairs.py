@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.facts import MASK, RELATIONS, facts, invented_people
-from bertology_utils.lexicon import load_lexicon
-from bertology_utils.pairs import (
+from bertology_utils.language.facts import MASK, RELATIONS, facts, invented_people
+from bertology_utils.language.lexicon import load_lexicon
+from bertology_utils.language.pairs import (
     agreement_pairs,
     determiner_noun_pairs,
     negation_clozes,

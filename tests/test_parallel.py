@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import parallel
-from bertology_utils.cloze import word_scores
+from bertology_utils.instruments.cloze import word_scores
+from bertology_utils.language.ten_languages import LANGUAGES, parallel_corpus
+from bertology_utils.language.ten_languages_agreement import agreement_pairs
 from bertology_utils.models import twin
-from bertology_utils.multilingual import BilingualRecipe, sentence_retrieval, tiny_specimen
-from bertology_utils.parallel import Alignment, Vectors
-from bertology_utils.ten_languages import LANGUAGES, parallel_corpus
-from bertology_utils.ten_languages_agreement import agreement_pairs
+from bertology_utils.studies import parallel
+from bertology_utils.studies.multilingual import BilingualRecipe, sentence_retrieval, tiny_specimen
+from bertology_utils.studies.parallel import Alignment, Vectors
 
 CORPUS = parallel_corpus(40, "test")
 WORDS = sorted({word for rows in CORPUS.values() for row in rows for word in row.words})

@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bertology_utils import perturbations as p
 from bertology_utils.errors import BertologyError
-from bertology_utils.grammar import generate
+from bertology_utils.language import perturbations as p
+from bertology_utils.language.grammar import generate
 
 WORDS = ["the", "old", "dog", "saw", "a", "cat", "in", "the", "garden", "."]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertology_utils import polarity_methods
+from bertology_utils.studies import polarity_methods
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.predictions import (
+from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
     INCONCLUSIVE,
     NOT_SPECIFIC,

@@ -12,6 +12,7 @@ from pretraining_toys import STORIES, config, config_file, write_corpus
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
+from bertology_utils.language.twins import shift_word
 from bertology_utils.pretraining.batches import Batches, run_tokenizer
 from bertology_utils.pretraining.corpus import (
     BEGINS_PHRASE,
@@ -24,7 +25,6 @@ from bertology_utils.pretraining.corpus import (
     unknown_share,
 )
 from bertology_utils.pretraining.sources import CorpusSource, Hub, read_documents, sentences, twin_sentence
-from bertology_utils.twins import shift_word
 
 
 @pytest.fixture

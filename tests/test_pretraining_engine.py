@@ -19,8 +19,8 @@ from pretraining_toys import STORIES, config, config_file, write_corpus
 from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, AutoTokenizer, BertForPreTraining
 
 from bertology_utils import cli
-from bertology_utils.cloze import pseudo_log_likelihood
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.models import load, twin
 from bertology_utils.pretraining import checkpoints
 from bertology_utils.pretraining.card import add_scores

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils.objectives import PAIR_TASKS
 from bertology_utils.pretraining.batches import equal_parts
 from bertology_utils.pretraining.corpus import Corpus
 from bertology_utils.pretraining.examples import IGNORED, Packing, Sampler, SpecialIds, collate, mask_tokens
+from bertology_utils.pretraining.objectives import PAIR_TASKS
 
 SPECIAL = SpecialIds(pad=0, cls=2, sep=3, mask=4, vocabulary_size=100)
 IN_DOCUMENT = 5

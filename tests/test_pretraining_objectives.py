@@ -5,7 +5,7 @@ import pytest
 import torch
 from pretraining_toys import STORIES, config, write_corpus
 
-from bertology_utils import objectives as ob
+from bertology_utils.pretraining import objectives as ob
 from bertology_utils.pretraining.config import Masking
 from bertology_utils.pretraining.corpus import BEGINS_PHRASE, IN_CAPITALS
 from bertology_utils.pretraining.engine import Pretraining

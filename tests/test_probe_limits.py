@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
-from bertology_utils import probe_limits
-from bertology_utils.anatomy import masked_queries, masked_scores
-from bertology_utils.controls import remove_directions
-from bertology_utils.grammar import generate
+from bertology_utils.instruments.controls import remove_directions
+from bertology_utils.language.grammar import generate
+from bertology_utils.studies import probe_limits
+from bertology_utils.studies.anatomy import masked_queries, masked_scores
 
 SENTENCES = [sentence.words for sentence in generate(20, seed=3)]
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from bertology_utils import probes
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import probes
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,13 @@ import json
 import pytest
 from notebook_project import add_notebook, make_project
 
-from bertology_utils import page, page_data, page_html
 from bertology_utils.errors import BertologyError
-from bertology_utils.freshness import fingerprint
-from bertology_utils.ledger import claim_by_id, collect_records
+from bertology_utils.pages import contents, parts
+from bertology_utils.pages import extension as page
 from bertology_utils.project import Job
-from bertology_utils.recorded import keep, recorded_paths
+from bertology_utils.running.freshness import fingerprint
+from bertology_utils.verdicts.ledger import claim_by_id, collect_records
+from bertology_utils.verdicts.recorded import keep, recorded_paths
 
 CLAIM = claim_by_id("sva-in-cloze")
 
@@ -84,7 +85,7 @@ def test_a_result_judged_by_another_prediction_is_not_shown(tmp_path):
 
 
 def row(*results):
-    return page_data.Row("one", "4.1", "syntax", "empirical", "It does.", (), results=results)
+    return contents.Row("one", "4.1", "syntax", "empirical", "It does.", (), results=results)
 
 
 def test_the_full_profile_comes_first_and_twins_are_left_to_the_details():
@@ -101,12 +102,12 @@ def test_the_card_of_a_claim_tells_its_recorded_results():
     kept = {"model": "pocket-minilm", "profile": "live", "recorded": True, "verdict": "contradicts", "measured": 0.25}
     page.with_recorded(notebook, {"one": row(kept)})
     text = notebook["cells"][0]["outputs"][0]["data"]["text/html"]
-    assert page_html.recorded_line([kept]) in text
+    assert parts.recorded_line([kept]) in text
     assert "pocket-minilm" in text and "contradicts" in text and "0.25" in text
 
 
 def test_the_index_tells_how_the_recorded_verdicts_are_spread():
     kept = {"model": "pocket-minilm", "profile": "live", "recorded": True}
     rows = [row(kept | {"verdict": verdict}) for verdict in ("replicates", "contradicts", "not testable here")]
-    text = page_html.recorded_summary(rows)
+    text = parts.recorded_summary(rows)
     assert "pocket-minilm" in text and "1 of 2 tested claims replicate, 1 contradict" in text

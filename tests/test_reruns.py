@@ -6,13 +6,17 @@ import pytest
 from notebook_project import add_notebook, make_project
 from test_book import Balance, claim
 
-from bertology_utils import build, cli, material, page_data, reruns, runner
+from bertology_utils import cli
+from bertology_utils.data import material
 from bertology_utils.errors import BertologyError
-from bertology_utils.execution import Outcome
+from bertology_utils.pages import build, contents
+from bertology_utils.pages.validity import rerun_table, twin_table
 from bertology_utils.project import Job, plan
-from bertology_utils.recorded import recorded_path
-from bertology_utils.training import run_seeds
-from bertology_utils.validity_html import rerun_table, twin_table
+from bertology_utils.running import runner
+from bertology_utils.running.execution import Outcome
+from bertology_utils.tuning.training import run_seeds
+from bertology_utils.verdicts import reruns
+from bertology_utils.verdicts.recorded import recorded_path
 
 
 def runs(claim: str, *words: str) -> list[reruns.Verdict]:
@@ -103,5 +107,5 @@ def test_the_run_record_shows_shares(tmp_path):
     ]
     (tmp_path / "ledger.json").write_text(json.dumps(found), encoding="utf-8")
     claims = [claim(name, specific=name != "a") for name in words]
-    html = twin_table(page_data.load_rows(tmp_path / "ledger.json", claims))
+    html = twin_table(contents.load_rows(tmp_path / "ledger.json", claims))
     assert Balance(html).open == [] and "2 (66.7%)" in html and "1 (50.0%)" in html

@@ -14,9 +14,9 @@ from notebook_project import WRITE_RECORD, add_notebook, make_project
 from rich.console import Console
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.execution import Outcome, describe, environment
 from bertology_utils.project import Job, model_slug, plan
-from bertology_utils.runner import only_run, run_jobs
+from bertology_utils.running.execution import Outcome, describe, environment
+from bertology_utils.running.runner import only_run, run_jobs
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[1]
 

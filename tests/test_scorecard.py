@@ -15,8 +15,8 @@ from bertology_utils.compression.scorecard import (
     with_model,
 )
 from bertology_utils.errors import BertologyError
-from bertology_utils.grammar import generate
-from bertology_utils.pairs import agreement_pairs
+from bertology_utils.language.grammar import generate
+from bertology_utils.language.pairs import agreement_pairs
 
 
 def test_scores_have_one_value_an_item(tiny):

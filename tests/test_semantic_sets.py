@@ -7,8 +7,11 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
-from bertology_utils import data, semantic_sets, semantic_tasks, sense_pairs
-from bertology_utils.material import is_held_out
+from bertology_utils.data import registry as data
+from bertology_utils.data import semantic_sets
+from bertology_utils.data.material import is_held_out
+from bertology_utils.language import semantic_tasks
+from bertology_utils.studies import sense_pairs
 
 NOUNS = [f"{a}{b}" for a in "bdfgk" for b in ("ag", "en", "ill", "ot", "um")]
 SENSES = {"0": "bank_river", "1": "bank_money", "2": "bank_shot"}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import semantic_measures as measures
-from bertology_utils import semantic_tasks as tasks
 from bertology_utils.errors import BertologyError
-from bertology_utils.geometry import SenseExamples, nearest_neighbour_senses, random_pair_similarity
+from bertology_utils.instruments.geometry import SenseExamples, nearest_neighbour_senses, random_pair_similarity
+from bertology_utils.language import semantic_tasks as tasks
+from bertology_utils.studies import semantic_measures as measures
 from bertology_utils.text import encode_words
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.lexicon import load_lexicon
-from bertology_utils.reading import MASK, VIEWS, answers_right, known_items, matcher_right, reading_items
-from bertology_utils.shortcuts import (
+from bertology_utils.language.lexicon import load_lexicon
+from bertology_utils.studies.reading import MASK, VIEWS, answers_right, known_items, matcher_right, reading_items
+from bertology_utils.tuning.shortcuts import (
     bag_of_words,
     by_pair,
     challenge_kinds,
@@ -18,7 +18,7 @@ from bertology_utils.shortcuts import (
     split_by_label,
     survives,
 )
-from bertology_utils.training import Examples
+from bertology_utils.tuning.training import Examples
 
 
 def test_the_shortcut_solves_the_biased_pairs_and_fails_the_challenge():

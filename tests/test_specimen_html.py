@@ -5,7 +5,7 @@ import re
 import pytest
 from family_toys import make_family
 
-from bertology_utils import specimen_growth, specimen_html
+from bertology_utils.pages import specimen_growth, specimens
 
 NAMES = ("average", "agreement_subject_verb-in_simple_question", "irregular-verb")
 
@@ -23,34 +23,34 @@ def scores():
 
 
 def test_a_mark_stands_where_its_score_says(scores):
-    plot = specimen_html.paradigm_plot(scores, ["small", "large"])
+    plot = specimens.paradigm_plot(scores, ["small", "large"])
     x = [float(value) for value in re.findall(r'<circle class="mark-0" cx="([\d.]+)"', plot)]
-    places = [specimen_html._LEFT + specimen_html._WIDTH * share / 100 for share in (70, 80, 60)]
+    places = [specimens._LEFT + specimens._WIDTH * share / 100 for share in (70, 80, 60)]
     assert x == pytest.approx(places, abs=0.1)  # the average first, then by the first model's score
     assert plot.count('<rect class="mark-1"') == 3 and plot.count('class="ring"') == 3
 
 
 def test_the_plot_says_in_words_what_it_shows(scores):
-    plot = specimen_html.paradigm_plot(scores, ["small", "large"])
+    plot = specimens.paradigm_plot(scores, ["small", "large"])
     label = re.search(r'role="img" aria-label="([^"]+)"', plot)[1]
     assert "small 70.0 % on average" in label and "large 90.0 %" in label and "twin of small 50.0 %" in label
     assert "agreement subject verb: in simple question" in plot
 
 
 def test_models_without_scores_are_left_out_and_no_scores_are_said(scores):
-    assert "mark-1" not in specimen_html.paradigm_plot(scores, ["small", "other"])
-    assert "bertology score" in specimen_html.paradigm_plot([], ["small"])
-    assert specimen_html.paradigm_table([], ["small"]) == ""
+    assert "mark-1" not in specimens.paradigm_plot(scores, ["small", "other"])
+    assert "bertology score" in specimens.paradigm_plot([], ["small"])
+    assert specimens.paradigm_table([], ["small"]) == ""
 
 
 def test_the_table_has_every_number_with_its_interval(scores):
-    table = specimen_html.paradigm_table(scores, ["small", "large"])
+    table = specimens.paradigm_table(scores, ["small", "large"])
     assert table.count("<tr>") == 1 + len(NAMES) and "60.0 [58, 62]" in table
 
 
 def test_every_embedded_model_has_a_line_in_its_family(tmp_path, scores):
     make_family(tmp_path)
-    table = specimen_html.model_table(tmp_path, [*scores, row("ladder-2m", "average", 55)])
+    table = specimens.model_table(tmp_path, [*scores, row("ladder-2m", "average", 55)])
     for text in ("Specimens", "Sizes: ladder", "Seeds of ladder-2m", "2 × 8 × 4", "4.00 nats", "@0, @5, @40",
                  "55.0 % (twin 50.0 %)"):  # fmt: skip
         assert text in table
@@ -59,7 +59,7 @@ def test_every_embedded_model_has_a_line_in_its_family(tmp_path, scores):
 
 def test_at_most_four_models_share_the_plot(scores):
     many = [row(f"model-{i}", name, 50 + i) for i in range(6) for name in NAMES]
-    plot = specimen_html.paradigm_plot(many, [f"model-{i}" for i in range(6)])
+    plot = specimens.paradigm_plot(many, [f"model-{i}" for i in range(6)])
     assert 'class="mark-3"' in plot and "<polygon" in plot and "model-4" not in plot
 
 
@@ -90,7 +90,7 @@ def test_no_ladder_is_silent_and_no_scores_are_said(tmp_path):
 
 
 def test_scores_are_read_from_the_file_that_the_command_writes(tmp_path):
-    assert specimen_html.read_scores(tmp_path / "none.csv") == []
+    assert specimens.read_scores(tmp_path / "none.csv") == []
     path = tmp_path / "scores.csv"
     path.write_text("model,paradigm,accuracy\na,average,70\n", encoding="utf-8")
-    assert specimen_html.read_scores(path) == [{"model": "a", "paradigm": "average", "accuracy": "70"}]
+    assert specimens.read_scores(path) == [{"model": "a", "paradigm": "average", "accuracy": "70"}]

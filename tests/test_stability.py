@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import stability as st
+from bertology_utils.tuning import stability as st
 
 
 def test_basin_width_of_a_parabola():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bertology_utils.geometry import nearest
-from bertology_utils.static_vectors import cooccurrences, glove, skip_gram
+from bertology_utils.instruments.geometry import nearest
+from bertology_utils.instruments.static_vectors import cooccurrences, glove, skip_gram
 
 
 @pytest.fixture(scope="module")

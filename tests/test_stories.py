@@ -2,7 +2,7 @@
 
 from random import Random
 
-from bertology_utils import stories
+from bertology_utils.tuning import stories
 
 
 def test_every_story_has_eight_sentences() -> None:

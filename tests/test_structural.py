@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import structural, trees
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import structural, trees
 
 PATIENT = {"epochs": 60, "learning_rate": 0.03}  # a toy has few batches an epoch
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import subnetworks as nets
-from bertology_utils.classification_tasks import task
-from bertology_utils.heads import fleiss_kappa
-from bertology_utils.training import finetune, predict
+from bertology_utils.instruments.heads import fleiss_kappa
+from bertology_utils.studies import subnetworks as nets
+from bertology_utils.tuning.classification_tasks import task
+from bertology_utils.tuning.training import finetune, predict
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from bertology_utils import cloze, grammaticality, syntax_clozes
+from bertology_utils.instruments import cloze, grammaticality
+from bertology_utils.studies import syntax_clozes
 
 
 def test_templates_are_chosen_on_the_other_half(tiny, monkeypatch):

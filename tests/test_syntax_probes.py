@@ -4,11 +4,11 @@ from collections import Counter
 
 import numpy as np
 
-from bertology_utils import syntax_probes
-from bertology_utils.grammar import generate
-from bertology_utils.lexicon import load_lexicon
-from bertology_utils.material import treebank
-from bertology_utils.pairs import STRUCTURES, agreement_pairs
+from bertology_utils.data.material import treebank
+from bertology_utils.language.grammar import generate
+from bertology_utils.language.lexicon import load_lexicon
+from bertology_utils.language.pairs import STRUCTURES, agreement_pairs
+from bertology_utils.studies import syntax_probes
 
 FAST = {"steps": 5, "epochs": 1}
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from bertology_utils import material, syntax_trees, trees
-from bertology_utils.syntax_trees import AttentionTrees, LayerScores
+from bertology_utils.data import material
+from bertology_utils.instruments import trees
+from bertology_utils.studies import syntax_trees
+from bertology_utils.studies.syntax_trees import AttentionTrees, LayerScores
 
 
 @pytest.fixture(scope="module")

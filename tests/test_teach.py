@@ -11,7 +11,7 @@ from notebook_project import PARAMETERS, add_notebook, make_project
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
-from bertology_utils.teach import (
+from bertology_utils.pages.teach import (
     exercises,
     grading_key,
     sections,

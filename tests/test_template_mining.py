@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bertology_utils import template_mining as mining
-from bertology_utils.cloze import MASK
+from bertology_utils.instruments import template_mining as mining
+from bertology_utils.instruments.cloze import MASK
 
 PAIRS = [("dog", "animal"), ("apple", "fruit")]
 

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from bertology_utils import ten_languages as ten
 from bertology_utils.errors import BertologyError
-from bertology_utils.ten_languages import LANGUAGES, Meaning, gold_alignment, parallel_corpus, sentence
-from bertology_utils.ten_languages_agreement import KINDS, agreement_pairs
+from bertology_utils.language import ten_languages as ten
+from bertology_utils.language.ten_languages import LANGUAGES, Meaning, gold_alignment, parallel_corpus, sentence
+from bertology_utils.language.ten_languages_agreement import KINDS, agreement_pairs
 
 CORPUS = {split: parallel_corpus(400, split) for split in ("train", "test")}
 LETTERS = {"ru": (0x400, 0x52F), "ar": (0x600, 0x6FF), "hi": (0x900, 0x97F), "zh": (0x3000, 0x9FFF)}

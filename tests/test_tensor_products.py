@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import tensor_products as products
+from bertology_utils.instruments import tensor_products as products
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import tiny_pretraining as tp
 from bertology_utils.errors import BertologyError
-from bertology_utils.multilingual import tiny_specimen
+from bertology_utils.studies import tiny_pretraining as tp
+from bertology_utils.studies.multilingual import tiny_specimen
 from bertology_utils.text import encode_words
 
 LANGUAGE = tp.small_language(150)

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import nn
 
-from bertology_utils import changes, regimens, training
 from bertology_utils.errors import BertologyError
-from bertology_utils.heads import head_importance
-from bertology_utils.mlm_training import mlm_losses, train_mlm
-from bertology_utils.training import Examples
+from bertology_utils.instruments.heads import head_importance
+from bertology_utils.tuning import changes, regimens, training
+from bertology_utils.tuning.mlm_training import mlm_losses, train_mlm
+from bertology_utils.tuning.training import Examples
 
 
 def task(n, seed):

@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.stats import spearmanr
 
-from bertology_utils import trees
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import trees
 
 
 def random_heads(words, generator):

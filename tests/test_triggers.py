@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils import triggers
-from bertology_utils.syntax_probes import two_questions
-from bertology_utils.training import Examples, finetune
+from bertology_utils.studies import triggers
+from bertology_utils.studies.syntax_probes import two_questions
+from bertology_utils.tuning.training import Examples, finetune
 
 
 @pytest.fixture(scope="module")

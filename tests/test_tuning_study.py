@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bertology_utils import tuning_study as study
-from bertology_utils.training import Examples
+from bertology_utils.studies import tuning_study as study
+from bertology_utils.tuning.training import Examples
 
 
 @pytest.fixture(scope="module")

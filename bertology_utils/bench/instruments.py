@@ -16,18 +16,19 @@ import torch
 from scipy.spatial.distance import cosine
 from transformers import BertForMaskedLM, BertForPreTraining, PreTrainedModel
 
-from .. import structural
-from ..activations import word_vectors
-from ..cloze import pseudo_log_likelihood
-from ..compression.accounting import build, count_macs
-from ..geometry import occurrences, self_similarity
-from ..grammar import generate
-from ..material import treebank
-from ..models import Specimen, load
-from ..project import DEFAULT_MODEL
-from ..syntax_trees import punctuation_mask
-from ..text import encode_words
-from ..trees import tree_distances
+from bertology_utils.activations import word_vectors
+from bertology_utils.compression.accounting import build, count_macs
+from bertology_utils.data.material import treebank
+from bertology_utils.instruments import structural
+from bertology_utils.instruments.cloze import pseudo_log_likelihood
+from bertology_utils.instruments.geometry import occurrences, self_similarity
+from bertology_utils.instruments.trees import tree_distances
+from bertology_utils.language.grammar import generate
+from bertology_utils.models import Specimen, load
+from bertology_utils.project import DEFAULT_MODEL
+from bertology_utils.studies.syntax_trees import punctuation_mask
+from bertology_utils.text import encode_words
+
 from .measure import Case, timed
 
 PEER_BATCH = 8  # sentences that minicons scores at a time; it masks all their pieces in one forward pass

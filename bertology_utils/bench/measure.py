@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ..project import read_json, write_json
+from bertology_utils.project import read_json, write_json
 
 Way = Callable[[], tuple[float, Any]]
 """Does the work once; returns what it cost and what came out."""

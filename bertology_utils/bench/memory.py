@@ -14,10 +14,11 @@ from pathlib import Path
 
 import psutil
 
-from ..attention import head_statistics
-from ..cloze import pseudo_log_likelihood
-from ..models import Specimen, load, with_attention
-from ..project import DEFAULT_MODEL
+from bertology_utils.instruments.attention import head_statistics
+from bertology_utils.instruments.cloze import pseudo_log_likelihood
+from bertology_utils.models import Specimen, load, with_attention
+from bertology_utils.project import DEFAULT_MODEL
+
 from .instruments import PACKAGE_ROOT, sentences_of_many_lengths
 from .measure import Case, Way
 

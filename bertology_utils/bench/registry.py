@@ -1,6 +1,7 @@
 """The benchmarks, in one list: later ones are added here. Importing it loads torch and transformers."""
 
-from ..errors import unknown
+from bertology_utils.errors import unknown
+
 from . import instruments, memory, training
 from .measure import Benchmark
 

@@ -25,9 +25,10 @@ from transformers import (
 from transformers.models.bert.modeling_bert import BertForPreTrainingOutput
 from transformers.trainer_callback import PrinterCallback
 
-from ..errors import BertologyError
-from ..pretraining.config import PretrainingConfig
-from ..pretraining.engine import Pretraining
+from bertology_utils.errors import BertologyError
+from bertology_utils.pretraining.config import PretrainingConfig
+from bertology_utils.pretraining.engine import Pretraining
+
 from .measure import Case, Way
 
 LENGTH = 64

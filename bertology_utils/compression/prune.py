@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.heads import head_grid, input_projections, output_projections
+from bertology_utils.instruments.heads import head_grid, input_projections, output_projections
 
 Masks = dict[str, Tensor]
 

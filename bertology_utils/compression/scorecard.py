@@ -17,12 +17,12 @@ import pandas as pd
 import torch
 from torch import nn
 
-from bertology_utils.cloze import focus_preference, preferred
 from bertology_utils.compression.accounting import recomputed_table
 from bertology_utils.errors import BertologyError
-from bertology_utils.mlm_training import mlm_losses
+from bertology_utils.instruments.cloze import focus_preference, preferred
+from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import Specimen
-from bertology_utils.pairs import MinimalPair
+from bertology_utils.tuning.mlm_training import mlm_losses
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,8 +15,9 @@ import numpy as np
 from tokenizers import Tokenizer
 from torch.utils.data import DataLoader
 
-from ..errors import BertologyError
-from ..objectives import PAIR_TASKS
+from bertology_utils.errors import BertologyError
+from bertology_utils.pretraining.objectives import PAIR_TASKS
+
 from .config import Masking, Phase, PretrainingConfig
 from .corpus import Corpus, Phrases, smoothed_weights, tokenize, train_tokenizer
 from .examples import Packing, Row, Sampler, SpecialIds, collate

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from ..errors import BertologyError
+from bertology_utils.errors import BertologyError
+
 from .config import PretrainingConfig
 from .files import replacing
 

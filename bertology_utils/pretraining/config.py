@@ -19,9 +19,10 @@ from pydantic import (
     model_validator,
 )
 
-from ..bibliography import load_references
-from ..errors import BertologyError, unknown
-from ..objectives import PAIR_TASKS
+from bertology_utils.bibliography import load_references
+from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.pretraining.objectives import PAIR_TASKS
+
 from .corpus import MOST_PIECES, SPECIAL_TOKENS
 from .examples import SHORTEST_INPUT
 from .sources import CorpusSource

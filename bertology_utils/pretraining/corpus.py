@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
-from ..errors import BertologyError
+from bertology_utils.errors import BertologyError
+
 from .files import replacing
 from .sources import CorpusSource, read_documents
 

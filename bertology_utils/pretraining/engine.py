@@ -19,8 +19,9 @@ from rich.console import Console
 from torch import Tensor, nn
 from transformers.utils.logging import disable_progress_bar
 
-from ..errors import BertologyError
-from ..project import EVALUATIONS
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import EVALUATIONS
+
 from . import checkpoints
 from .batches import Batches, run_tokenizer, tokenizer_digest
 from .card import write_card

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..objectives import PAIR_TASKS, draw_relation
+from bertology_utils.pretraining.objectives import PAIR_TASKS, draw_relation
+
 from .corpus import Corpus
 
 IGNORED = -100

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
-from ..errors import BertologyError
+from bertology_utils.errors import BertologyError
 
 
 @contextmanager

@@ -27,7 +27,8 @@ from transformers import (
     PreTrainedModel,
 )
 
-from ..errors import BertologyError
+from bertology_utils.errors import BertologyError
+
 from .config import PretrainingConfig
 from .tasks import Batch, Objective
 

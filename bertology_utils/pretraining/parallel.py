@@ -8,7 +8,7 @@ from datetime import timedelta
 import torch
 from torch import nn
 
-from ..errors import BertologyError
+from bertology_utils.errors import BertologyError
 
 LONGEST_WAIT = timedelta(hours=12)  # for the first process, which tokenizes
 

@@ -6,9 +6,10 @@ Depends on `models` (checksums of checkpoints) and `files`.
 import shutil
 from pathlib import Path
 
-from ..errors import BertologyError
-from ..models import add_checkpoint
-from ..project import EVALUATIONS
+from bertology_utils.errors import BertologyError
+from bertology_utils.models import add_checkpoint
+from bertology_utils.project import EVALUATIONS
+
 from .files import replacing
 
 

@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ..errors import BertologyError
-from ..twins import shift_word
+from bertology_utils.errors import BertologyError
+from bertology_utils.language.twins import shift_word
 
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 # After a closing quotation mark; after a full stop unless a small letter follows; after the marks of scripts without

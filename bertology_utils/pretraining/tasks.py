@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
 
-from .. import objectives
+from bertology_utils.pretraining import objectives
+
 from .corpus import BEGINS_PHRASE, IN_CAPITALS
 from .examples import IGNORED, Row, SpecialIds, pad
 

@@ -1,0 +1,178 @@
+"""The registry of data sets: one name, one typed row format, up to three sources, tried in the order that the user set.
+
+Depends on sets (the table) and `datasets` (hub, imported only when asked for). Sources:
+`embedded` is written or generated for this book; `local` is the folder named by BERTOLOGY_DATA; `hub` is the Hugging
+Face hub (parquet only). BERTOLOGY_SOURCES sets the order ("local,embedded,hub"); without it nothing is fetched from
+the network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from bertology_utils.data.sets import REGISTRY, SOURCES, DataSet
+from bertology_utils.errors import BertologyError, unknown
+
+DEFAULT_SOURCES = ("embedded", "local")
+FOLDER_VARIABLE, ORDER_VARIABLE = "BERTOLOGY_DATA", "BERTOLOGY_SOURCES"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Rows with their origin; the page prints `source` and `licence` beside its numbers."""
+
+    name: str
+    split: str
+    rows: list
+    source: str
+    licence: str
+
+    @property
+    def sha256(self) -> str:
+        """Identity of the rows, for the record of a run."""
+        return hashlib.sha256("\n".join(map(repr, self.rows)).encode()).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.split}: {len(self.rows):,} rows from source '{self.source}' ({self.licence})"
+
+
+def load(name: str, split: str = "test", limit: int | None = None, sources: Sequence[str] | None = None) -> Loaded:
+    """Rows of a data set from the first source that has it.
+
+    name: as registered, with a variant after a colon where the set has parts ("ud_pud:de", "ettinger:role"); limit:
+    the first rows only. Raises BertologyError for an unknown name, split or source, and where no source has the set.
+    """
+    base, _, variant = name.partition(":")
+    if base not in REGISTRY:
+        raise unknown("data set", base, REGISTRY)
+    spec = REGISTRY[base]
+    if variant and not spec.variants:
+        raise BertologyError(f"The data set '{base}' has no parts: ask for '{base}' alone.")
+    split = {"dev": "validation", "valid": "validation"}.get(split, split)
+    if split not in spec.splits:
+        raise BertologyError(f"The data set '{base}' has no split '{split}'. It has: {', '.join(spec.splits)}.")
+    missing = []
+    for source in source_order(sources):
+        if source not in spec.sources():
+            continue
+        found = _LOADERS[source](spec, split, variant, limit)
+        if isinstance(found, list):
+            return Loaded(name, split, found, source, spec.licence)
+        missing.append(found)
+    raise BertologyError(f"The data set '{base}' is not here. {' '.join(missing) or _advice(spec)}")
+
+
+def source_order(sources: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The sources to try: the argument, else BERTOLOGY_SOURCES, else embedded and local."""
+    chosen = (
+        tuple(sources or filter(None, os.environ.get(ORDER_VARIABLE, "").replace(" ", "").split(",")))
+        or DEFAULT_SOURCES
+    )
+    for source in chosen:
+        if source not in SOURCES:
+            raise unknown("source", source, SOURCES)
+    return chosen
+
+
+def describe(name: str | None = None) -> list[dict[str, str]]:
+    """One row a set (or that of `name`): name, rows, splits, size, licence, sources, and the source that has it now."""
+    if name is not None and name not in REGISTRY:
+        raise unknown("data set", name, REGISTRY)
+    return [
+        {
+            "name": spec.name + (f":{spec.variants}" if spec.variants else ""),
+            "rows": spec.row,
+            "splits": " ".join(spec.splits),
+            "size": spec.size,
+            "licence": spec.licence,
+            "sources": " ".join(spec.sources()),
+            "here": " ".join(available(spec.name)),
+        }
+        for spec in REGISTRY.values()
+        if name in (None, spec.name)
+    ]
+
+
+def available(name: str) -> tuple[str, ...]:
+    """The sources that have the set on this machine now; the hub is never asked."""
+    spec = REGISTRY[name]
+    here = ("embedded",) if spec.embedded else ()
+    return here + (("local",) if spec.reader and local_folder(spec) else ())
+
+
+def identity(name: str) -> dict[str, str]:
+    """Licence and sha256 (over names and contents of its files, in order) of a set in the local folder, for a record.
+
+    Raises BertologyError for an unknown set, or one that is not there.
+    """
+    spec = REGISTRY.get(name.partition(":")[0])
+    folder = spec and local_folder(spec)
+    if folder is None:
+        raise BertologyError(f"The data set '{name}' is in no local folder, so its files have no identity.")
+    whole = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        whole.update(str(path.relative_to(folder)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return {"licence": spec.licence, "sha256": whole.hexdigest()}
+
+
+def local_folder(spec: DataSet) -> Path | None:
+    """The set's folder below BERTOLOGY_DATA, with or without the folder that groups sets, or None.
+
+    Raises BertologyError if BERTOLOGY_DATA names no folder: a misspelt path must not fall through to another source.
+    """
+    base = os.environ.get(FOLDER_VARIABLE)
+    if not base:
+        return None
+    root = Path(base).expanduser()
+    if not root.is_dir():
+        raise BertologyError(f"{FOLDER_VARIABLE} names {root}, which is not a folder.")
+    candidates = (root / spec.folder, root / Path(spec.folder).name, root / spec.name)
+    return next((folder for folder in candidates if folder.is_dir()), None)
+
+
+def _advice(spec: DataSet) -> str:
+    return f"Its sources are: {', '.join(spec.sources())}; name one in {ORDER_VARIABLE}."
+
+
+def _load_embedded(spec: DataSet, split: str, variant: str, limit: int | None) -> list | str:
+    return list(spec.embedded(split, limit))[:limit]
+
+
+def _load_local(spec: DataSet, split: str, variant: str, limit: int | None) -> list | str:
+    folder = local_folder(spec)
+    if folder is None:
+        return f"Set {FOLDER_VARIABLE} to a folder that holds {spec.folder}."
+    try:
+        return list(islice(spec.reader(folder, split, variant), limit))
+    except (ValueError, KeyError, IndexError) as error:
+        raise BertologyError(
+            f"The data set '{spec.name}' in {folder} is not in its original format: {error}."
+        ) from error
+
+
+def _load_hub(spec: DataSet, split: str, variant: str, limit: int | None) -> list | str:
+    import datasets
+
+    try:
+        rows = datasets.load_dataset(spec.hub.repository, spec.hub.configuration, split=split)
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        return f"The hub did not give {spec.hub.repository} ({type(error).__name__})."
+    label = rows.features["label"]
+    name_of = label.int2str if hasattr(label, "int2str") else str
+    return [
+        spec.hub.convert(row, name_of) for row in (rows if limit is None else rows.select(range(min(limit, len(rows)))))
+    ]
+
+
+_LOADERS = {"embedded": _load_embedded, "local": _load_local, "hub": _load_hub}

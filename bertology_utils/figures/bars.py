@@ -1,0 +1,173 @@
+"""Bars with intervals, and dumbbells of model against twin.
+
+Depends on style and html; `figures` re-exports `bars` and `pairs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle, pairwise
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from bertology_utils.figures.html import INK, Figure
+from bertology_utils.figures.style import CONTROL, PALETTE, as_point, is_control, legend_below, new_axes
+
+HATCHES = ("////", "....", "\\\\\\\\", "xxxx")
+
+
+def bars(
+    values: Mapping[str, object],
+    *,
+    controls: Sequence[str] = (),
+    published: Mapping[str, float] | None = None,
+    baselines: Mapping[str, float] | None = None,
+    ylabel: str = "score",
+    caption: str = "",
+) -> Figure:
+    """Horizontal bars with intervals; controls hatched grey, published numbers open diamonds.
+
+    In groups each control has a hatching of its own.
+
+    values: name -> number, samples (items,) or measurement; or group -> {name -> the same} for grouped bars.
+    """
+    grouped = all(isinstance(value, Mapping) for value in values.values())
+    flat = (
+        [(group, name, as_point(value)) for group, inner in values.items() for name, value in inner.items()]
+        if grouped
+        else [("", name, as_point(value)) for name, value in values.items()]
+    )
+    names = list(dict.fromkeys(name for _, name, _ in flat))
+    hatches = dict(zip((name for name in names if is_control(name, controls)), cycle(HATCHES), strict=False))
+    drawing, axes = new_axes(ylabel, "", size=(6.6, 0.9 + 0.3 * len(flat) + (0.25 * len(values) if grouped else 0)))
+    positions = _bar_positions([group for group, _, _ in flat])
+    for place, (_, name, (value, low, high)) in zip(positions, flat, strict=True):
+        control = is_control(name, controls)
+        colour = CONTROL if control else PALETTE[names.index(name) % len(PALETTE) if grouped else 0]
+        axes.barh(
+            place,
+            value,
+            height=0.8,
+            color="none" if control else colour,
+            edgecolor=colour,
+            hatch=hatches.get(name) if grouped else HATCHES[0] if control else None,
+            label=name,
+        )
+        if high > low:
+            axes.plot([low, high], [place, place], color=INK, linewidth=1.4, zorder=4)
+    for level_name, level in (baselines or {}).items():
+        axes.axvline(level, color=INK, linewidth=1, linestyle=":", label=f"{level_name} ({level:.3g})")
+    _published_bars(axes, positions, flat, published or {}, grouped)
+    _bar_labels(axes, positions, flat, grouped)
+    frame = pd.DataFrame(
+        [
+            {**({"group": group} if grouped else {}), "name": name, ylabel: value, "low": low, "high": high}
+            for group, name, (value, low, high) in flat
+        ]
+    )
+    if published:
+        frame["published"] = [published.get(group if grouped else name, np.nan) for group, name, _ in flat]
+    return Figure(drawing, _bars_alt(flat, ylabel, baselines, published), frame, caption)
+
+
+def _bar_positions(groups: Sequence[str]) -> list[float]:
+    gaps = [0.0] + [0.6 if after != before else 0.0 for before, after in pairwise(groups)]
+    return list(np.arange(len(groups)) + np.cumsum(gaps))
+
+
+def _published_bars(axes: Axes, positions, flat, published, grouped: bool) -> None:
+    label = "published"
+    for key, number in published.items():
+        places = [
+            place
+            for place, (group, name, _) in zip(positions, flat, strict=True)
+            if key == (group if grouped else name)
+        ]
+        if places:
+            axes.plot(
+                number,
+                np.mean(places),
+                marker="D",
+                markersize=7,
+                markerfacecolor="none",
+                markeredgecolor=INK,
+                linestyle="none",
+                label=label,
+                zorder=6,
+            )
+
+
+def _bar_labels(axes: Axes, positions, flat, grouped: bool) -> None:
+    if grouped:
+        groups = list(dict.fromkeys(group for group, _, _ in flat))
+        middles = [
+            np.mean([p for p, (group, _, _) in zip(positions, flat, strict=True) if group == wanted])
+            for wanted in groups
+        ]
+        axes.set_yticks(middles, groups)
+        legend_below(axes)
+    else:
+        axes.set_yticks(positions, [name for _, name, _ in flat])
+        legend_below(axes, keep=lambda label: label == "published" or "(" in label)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+
+
+def _bars_alt(flat, ylabel, baselines, published) -> str:
+    shown = [
+        f"{group + ', ' if group else ''}{name} {value:.3g}" + (f" ({low:.3g} to {high:.3g})" if high > low else "")
+        for group, name, (value, low, high) in flat
+    ]
+    best = max(range(len(flat)), key=lambda i: flat[i][2][0])
+    listed = (
+        "; ".join(shown)
+        if len(shown) <= 8
+        else f"highest {shown[best]}, lowest " + shown[min(range(len(flat)), key=lambda i: flat[i][2][0])]
+    )
+    extra = "".join(f" {name}: {level:.3g}." for name, level in (baselines or {}).items())
+    extra += "".join(f" Published for {name}: {number:.3g}." for name, number in (published or {}).items())
+    return f"Bar chart of {ylabel}, {len(flat)} bars: {listed}.{extra}"
+
+
+def pairs(
+    claims: Mapping[str, tuple[float, float]],
+    *,
+    published: Mapping[str, float] | None = None,
+    names=("model", "twin"),
+    ylabel: str = "score",
+    caption: str = "",
+) -> Figure:
+    """A dumbbell per claim: claims maps its name to (model, twin); published figures are open diamonds."""
+    drawing, axes = new_axes(ylabel, "", size=(6.6, 1.1 + 0.32 * len(claims)))
+    rows = np.arange(len(claims))
+    model, twin = np.array([[float(part) for part in pair] for pair in claims.values()]).reshape(-1, 2).T
+    axes.hlines(rows, np.minimum(model, twin), np.maximum(model, twin), color=CONTROL, linewidth=1.6, zorder=1)
+    axes.plot(model, rows, marker="o", linestyle="none", color=PALETTE[0], markersize=8, label=names[0])
+    axes.plot(twin, rows, marker="s", linestyle="none", color=CONTROL, markersize=6.5, label=names[1])
+    shown = [(row, published[name]) for row, name in enumerate(claims) if name in (published or {})]
+    if shown:
+        axes.plot(
+            [number for _, number in shown],
+            [row for row, _ in shown],
+            marker="D",
+            linestyle="none",
+            label="published",
+            markersize=7,
+            markerfacecolor="none",
+            markeredgecolor=INK,
+        )
+    axes.set_yticks(rows, list(claims))
+    axes.set_ylim(len(claims) - 0.4, -0.6)
+    legend_below(axes)
+    gaps = model - twin
+    widest = int(np.nanargmax(gaps))
+    alt = (
+        f"Dumbbell chart of {ylabel} for {len(claims)} claims, {names[0]} against {names[1]}. {names[0]} is higher in "
+        f"{int((gaps > 0).sum())} of {len(claims)}; the widest gap is {gaps[widest]:.3g} for {list(claims)[widest]}."
+    )
+    frame = pd.DataFrame({"claim": list(claims), names[0]: model, names[1]: twin, "difference": gaps})
+    if published:
+        frame["published"] = [published.get(name, np.nan) for name in claims]
+    return Figure(drawing, alt, frame, caption)

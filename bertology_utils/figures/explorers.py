@@ -1,0 +1,227 @@
+"""Explorers: the attention maps of one sentence, head by head, and what its words are at every layer.
+
+Depends on html and style, numpy, pandas and matplotlib (one bitmap); `figures` re-exports both. Knows no
+model. Each explorer is one HTML fragment with its data, style and script (`explorers.css`, `explorers.js`) inside: it
+needs no network, no library and no ids, so that several share a page and every run writes the same text. Without the
+script a reader sees the small multiples, or the table.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import to_rgb
+from matplotlib.image import imsave
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.figures.html import Figure, table_html
+from bertology_utils.figures.style import PALETTE, is_control
+
+if TYPE_CHECKING:
+    from bertology_utils.studies.layer_views import LayerView
+PARTS = ("css", "js")
+
+
+@dataclass(frozen=True)
+class Explorer(Figure):
+    """A figure that answers to mouse, touch and keyboard.
+
+    kind: which part of the script runs it; body: what is seen without the script; data: what the script reads;
+    opened: whether the table stands open where no script folds it.
+    """
+
+    kind: str = ""
+    body: str = ""
+    data: str = "{}"
+    opened: bool = False
+
+    def _repr_html_(self) -> str:
+        style, script = (files(__package__).joinpath(f"explorers.{part}").read_text("utf-8") for part in PARTS)
+        caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
+        return (
+            f'<style>{style}</style><figure class="house-figure explorer" data-kind="{self.kind}">'
+            f'<div class="explorer-panes">{self.body}</div>{caption}'
+            f'<details class="figure-table"{" open" if self.opened else ""}><summary>Table behind the figure</summary>'
+            f"{table_html(self.table, self.alt)}</details>"
+            f'<script type="application/json">{self.data}</script></figure><script>{script}</script>'
+        )
+
+
+def quantised(maps: np.ndarray) -> np.ndarray:
+    """Shares 0..1 as bytes of the same shape; the error is at most half of 1/255."""
+    return np.round(255 * np.clip(np.asarray(maps, dtype=float), 0, 1)).astype(np.uint8)
+
+
+def attention_explorer(
+    units: Sequence[str],
+    views: Mapping[str, np.ndarray],
+    *,
+    marks: Mapping[str, str] | None = None,
+    caption: str = "",
+) -> Explorer:
+    """All heads of a sentence as a grid of small maps; the one chosen by mouse or keyboard as lines between words.
+
+    units: words and special pieces; views: names to maps (layers, heads, units, units) from source row to target
+    column, rows with a sum of at most one; marks: head names as printed ("2-5") to what is said of them, framed in
+    every view but a control's. Raises BertologyError where shapes differ or a mark names no head.
+    """
+    marks, views = dict(marks or {}), {name: np.asarray(maps) for name, maps in views.items()}
+    layers, heads = _checked_grid(units, views)
+    names = [f"{layer + 1}-{head + 1}" for layer in range(layers) for head in range(heads)]
+    unknown = [name for name in marks if name not in names]
+    if unknown:
+        raise BertologyError(f"attention_explorer: no head {', '.join(unknown)} in {layers} layers by {heads} heads.")
+    told = "; ".join(f"{name}: {text}" for name, text in marks.items()) or "none"
+    alt = (
+        f"Attention maps of {layers} layers by {heads} heads for the sentence “{' '.join(units)}”: each a square, from "
+        f"the attending word (row) to the attended (column). Framed heads: {told}."
+    )
+    data = {
+        "units": list(units),
+        "layers": layers,
+        "heads": heads,
+        "marks": marks,
+        "unmarked": [is_control(name) for name in views],
+        "start": names.index(next(iter(marks), names[0])),
+        "views": {name: base64.b64encode(quantised(maps).tobytes()).decode() for name, maps in views.items()},
+    }
+    body = "".join(_grid(name, maps, units, {} if is_control(name) else marks) for name, maps in views.items())
+    table = _head_table(units, next(iter(views.values())), names, marks)
+    return Explorer(None, alt, table, caption, kind="attention", body=body + _legend(marks), data=_json(data))
+
+
+def layer_explorer(views: Mapping[str, LayerView], *, start: int = 0, caption: str = "") -> Explorer:
+    """What each word of a sentence is at each layer: guesses of the masked word, nearest words, cosines.
+
+    views: a `LayerView` for each model, all of the same words and contexts; start: index of the word shown first.
+    Raises BertologyError where the views differ in words or contexts.
+    """
+    view = next(iter(views.values()))
+    if any(other.words != view.words or other.contexts != view.contexts for other in views.values()):
+        raise BertologyError("layer_explorer needs views of the same words and contexts.")
+    table = _layer_table(view)
+    shown = "the head's first guess for each masked word" if view.guesses else "the nearest word in other sentences"
+    alt = f"For the sentence “{' '.join(view.words)}” and layers 0 to {len(view.neighbours) - 1}: {shown}."
+    near = sorted({i for each in views.values() for layer in each.neighbours for word in layer for i, _ in word})
+    data = {
+        "words": list(view.words),
+        "layers": len(view.neighbours),
+        "contexts": [view.contexts[i] for i in near],
+        "start": start,
+        "views": {name: _layer_data(each, {old: new for new, old in enumerate(near)}) for name, each in views.items()},
+    }
+    return Explorer(None, alt, table, caption, kind="layers", data=_json(data), opened=True)
+
+
+# --- attention ------------------------------------------------------------------------------------------------------
+
+
+def _checked_grid(units: Sequence[str], views: Mapping[str, np.ndarray]) -> tuple[int, int]:
+    """(layers, heads) of all views; raises where a map does not fit the units or the views each other."""
+    shapes = {array.shape for array in views.values()}
+    shape = next(iter(shapes))
+    if len(shapes) > 1 or len(shape) != 4 or shape[2:] != (len(units), len(units)):
+        needed, got = f"(layers, heads, {len(units)}, {len(units)})", ", ".join(map(str, sorted(shapes)))
+        raise BertologyError(f"attention_explorer needs maps {needed}, got {got}.")
+    return shape[:2]
+
+
+def _grid(name: str, maps: np.ndarray, units: Sequence[str], marks: Mapping[str, str]) -> str:
+    """One model's small multiples with their axes; the frames are elements of the page, so that they print sharply."""
+    layers, heads = maps.shape[:2]
+    columns, rows = ("".join(f"<span>{i + 1}</span>" for i in range(size)) for size in (heads, layers))
+    frames = "".join('<span style="grid-area:{} / {}"></span>'.format(*mark.split("-")) for mark in marks)
+    alt = html.escape(f"{name}: {layers} layers (rows) by {heads} heads (columns) over “{' '.join(units)}”", quote=True)
+    return (
+        f'<div class="explorer-map" style="--rows:{layers};--columns:{heads}">'
+        f"<p>{html.escape(name)}: rows are layers, columns heads</p>"
+        f'<div class="explorer-columns" aria-hidden="true">{columns}</div>'
+        f'<div class="explorer-rows" aria-hidden="true">{rows}</div><div class="explorer-tiles">'
+        # The theme puts a light sheet under pictures in the dark; class and style keep it away from this one.
+        '<img class="dark-light" style="background:none;padding:0;border-radius:0" '
+        f'src="data:image/png;base64,{_bitmap(maps)}" alt="{alt}">'
+        f'<div class="explorer-grid">{frames}</div></div></div>'
+    )
+
+
+def _legend(marks: Mapping[str, str]) -> str:
+    items = "".join(f"<li>{html.escape(f'{mark}: {text}')}</li>" for mark, text in marks.items())
+    return f'<ul class="explorer-marks">{items}</ul>' if items else ""
+
+
+def _bitmap(maps: np.ndarray) -> str:
+    """All maps as one transparent PNG, a pixel a weight and one clear pixel around each map; base64.
+
+    The root of the weight is the opacity of one colour: the picture reads on light and on dark paper, and the even
+    share of a long sentence is still visible.
+    """
+    layers, heads, size, _ = maps.shape
+    padded = np.pad(np.sqrt(np.clip(maps, 0, 1)), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    opacity = padded.transpose(0, 2, 1, 3).reshape(layers * (size + 2), heads * (size + 2))
+    pixels = np.empty((*opacity.shape, 4), dtype=np.uint8)
+    pixels[..., :3] = np.round(255 * np.array(to_rgb(PALETTE[0])))
+    pixels[..., 3] = 17 * np.round(15 * opacity)  # sixteen shades compress well; the script has the exact weights
+    buffer = io.BytesIO()
+    imsave(buffer, pixels, format="png", metadata={"Software": None}, pil_kwargs={"optimize": True})
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _head_table(units: Sequence[str], maps: np.ndarray, names: Sequence[str], marks: Mapping[str, str]) -> pd.DataFrame:
+    """One row a head: where its attention goes on average, and its strongest weight."""
+    flat = maps.reshape(-1, *maps.shape[2:])
+    received, strongest = flat.mean(1), flat.reshape(len(flat), -1).argmax(1)
+    return pd.DataFrame(
+        {
+            "head": names,
+            "looks most at": [units[i] for i in received.argmax(1)],
+            "share": received.max(1),
+            "strongest weight": [f"{units[i // len(units)]} → {units[i % len(units)]}" for i in strongest],
+            "weight": flat.max((1, 2)),
+            "relation": [marks.get(name, "") for name in names],
+        }
+    )
+
+
+# --- layers ---------------------------------------------------------------------------------------------------------
+
+
+def _layer_table(view: LayerView) -> pd.DataFrame:
+    """Words by layers: the first guess with its probability, or the nearest word with its cosine."""
+    cells = view.guesses or [[[(view.contexts[i][1], cosine) for i, cosine in word] for word in layer]
+                             for layer in view.neighbours]  # fmt: skip
+    columns = {f"layer {i}": [f"{word[0][0]} ({word[0][1]:.2f})" for word in layer] for i, layer in enumerate(cells)}
+    return pd.DataFrame({"word": list(view.words)} | columns)
+
+
+def _layer_data(view: LayerView, places: Mapping[int, int]) -> dict[str, object]:
+    """What the script reads of a view, numbers with three digits; places: new indices of the contexts that are used."""
+    neighbours = [[[(places[i], cosine) for i, cosine in word] for word in layer] for layer in view.neighbours]
+    return {
+        "guesses": view.guesses and _rounded(view.guesses),
+        "neighbours": _rounded(neighbours),
+        "below": _rounded(view.below.tolist()),
+        "same": _rounded(view.same.tolist()),
+        "other": _rounded(view.other.tolist()),
+    }
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    if isinstance(value, float):
+        return None if value != value else round(value, 3)
+    return value
+
+
+def _json(data: object) -> str:
+    """Compact JSON that cannot end the script element it stands in."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,0 +1,157 @@
+"""The house style: palette, axes, line styles, and the summary (mean, interval) that a figure draws of samples.
+
+Depends on matplotlib and numpy. Every colour has a contrast of at least 3:1 on white and on #121212, so that one
+drawing reads in the light and the dark theme; colour is never the only sign: markers and dashes differ too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import seaborn
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure as Drawing
+
+from bertology_utils.figures.html import INK
+
+PALETTE = ("#1f77c4", "#d55e00", "#00916a", "#b5599c", "#9a7500", "#6f6fd8")  # blue first: the model
+CONTROL = "#808080"
+OPEN_MARKERS = "Dos^vP"  # of published figures, one for each source
+CONTROL_WORDS = ("twin", "control", "random", "shuffl", "untrained", "permuted")
+
+_MARKERS = "os^vPX"
+_DRAWS = 1000
+
+
+class Series(NamedTuple):
+    """What is drawn at each point of a line: value, low, high, each (points,)."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def has_interval(self) -> bool:
+        return bool(np.any(self.high > self.low))
+
+
+def as_series(values: Sequence, points: int) -> Series:
+    """Summarise (points,) values, (points, samples) or `points` measurements."""
+    if hasattr(values[0], "low"):
+        return Series(*(np.array([getattr(m, part) for m in values], dtype=float) for part in ("value", "low", "high")))
+    matrix = np.asarray(values, dtype=float)
+    if matrix.shape[0] != points or matrix.ndim > 2:
+        raise ValueError(
+            f"a series of {points} points needs shape ({points},) or ({points}, samples), got {matrix.shape}"
+        )
+    if matrix.ndim == 1 or matrix.shape[1] == 1:
+        flat = matrix.reshape(points)
+        return Series(flat, flat, flat)
+    low, high = bootstrap_interval(matrix)
+    return Series(matrix.mean(axis=1), low, high)
+
+
+def as_point(value: object) -> tuple[float, float, float]:
+    """(value, low, high) of a number, samples (items,) or a measurement."""
+    if hasattr(value, "low"):
+        return float(value.value), float(value.low), float(value.high)
+    samples = np.asarray(value, dtype=float)
+    if samples.ndim == 0:
+        return (float(samples),) * 3
+    summary = as_series(samples.reshape(1, -1), 1)
+    return tuple(float(part[0]) for part in summary)
+
+
+def bootstrap_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Percentile interval of the mean over the last axis: samples (points, n) -> low, high (points,).
+
+    The draws are counts per sample (multinomial), so that all resampled means are one matrix product.
+    """
+    n = samples.shape[1]
+    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_DRAWS)  # (draws, n)
+    means = counts @ samples.T / n  # (draws, points)
+    tail = (1 - level) / 2
+    return tuple(np.quantile(means, [tail, 1 - tail], axis=0))
+
+
+def is_control(name: str, controls: Sequence[str] = ()) -> bool:
+    """Whether a series is a control: named so by the caller, or by its name."""
+    return name in controls or any(word in name.lower() for word in CONTROL_WORDS)
+
+
+def style_of(rank: int, control: bool) -> dict[str, object]:
+    """Line style of the series at `rank`: dashed grey for a control, else the next colour and marker."""
+    marker = _MARKERS[rank % len(_MARKERS)]
+    if control:
+        return {"color": CONTROL, "linestyle": "--", "linewidth": 1.6, "marker": marker, "markersize": 4}
+    return {
+        "color": PALETTE[rank % len(PALETTE)],
+        "linestyle": "-",
+        "linewidth": 2.2,
+        "marker": marker,
+        "markersize": 5,
+    }
+
+
+def new_axes(
+    xlabel: str, ylabel: str, *, size: tuple[float, float] = (6.4, 3.6), grid: bool = True
+) -> tuple[Drawing, Axes]:
+    """A transparent drawing with one pair of axes in the ink that becomes the page's text colour."""
+    drawing = Drawing(figsize=size, layout="constrained")
+    drawing.patch.set_alpha(0)
+    axes = drawing.add_subplot()
+    dress(axes, xlabel, ylabel, grid=grid)
+    return drawing, axes
+
+
+def dress(axes: Axes, xlabel: str, ylabel: str, *, grid: bool = True) -> None:
+    """Labels, ticks, spines and grid of the house style."""
+    axes.set_facecolor("none")
+    axes.set_xlabel(xlabel, color=INK)
+    axes.set_ylabel(ylabel, color=INK)
+    axes.tick_params(which="both", colors=INK, labelsize=9)
+    for spine in axes.spines.values():
+        spine.set_color(INK)
+        spine.set_linewidth(0.8)
+    seaborn.despine(ax=axes)
+    if grid:
+        axes.grid(color=CONTROL, alpha=0.3, linewidth=0.6)
+        axes.set_axisbelow(True)
+
+
+def legend_below(axes: Axes, keep: Callable[[str], bool] = lambda label: True) -> None:
+    """One legend entry per label, below the axes, where it cannot hide data; none for a single unnamed series."""
+    entries = {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True) if keep(label)}
+    if entries:
+        letters = axes.figure.get_figwidth() * 11  # that fit in one row at this size, beside the handles
+        columns = max(1, min(4, len(entries), int(letters // (max(map(len, entries)) + 7))))
+        axes.figure.legend(
+            entries.values(),
+            entries.keys(),
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
+            fontsize=9,
+            labelcolor=INK,
+        )
+
+
+def luminance(colour: object) -> float:
+    """Relative luminance of a colour as the accessibility guidelines define it."""
+    channels = np.array(to_rgb(colour))
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(first: object, second: object) -> float:
+    """Contrast ratio of two colours, 1 to 21."""
+    dark, light = sorted((luminance(first), luminance(second)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def text_colour(background: object) -> str:
+    """Black or white, whichever reads better on a cell of a heat map."""
+    return "white" if contrast("white", background[:3]) >= contrast("black", background[:3]) else "black"

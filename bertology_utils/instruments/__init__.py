@@ -1,0 +1,1 @@
+"""Instruments: what is measured of any model, exact and fast; none knows a chapter."""

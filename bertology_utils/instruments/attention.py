@@ -1,0 +1,298 @@
+"""Attention maps and per-head statistics, streamed: no map outlives its batch.
+
+Depends on `text` for pieces and batches. Needs a specimen loaded with `attention="eager"`: the other kernels return
+no maps, and this module says so instead of returning nothing. `relations` builds on the word-level maps made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from string import punctuation as ascii_punctuation
+
+import numpy as np
+import torch
+
+from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.models import Specimen
+from bertology_utils.text import Encoding, encode_words, model_inputs, token_budget_batches
+
+STATISTICS = (
+    "cls",
+    "sep",
+    "punctuation",
+    "previous",
+    "next",
+    "self",
+    "own_segment",
+    "other_segment",
+    "entropy",
+)
+PUNCTUATION = frozenset(ascii_punctuation) | frozenset("…“”‘’–—«»¿¡。、，")
+
+# Where the value and the output projection live, by the ending of their names:
+# BERT, RoBERTa and ELECTRA; ALBERT; DistilBERT.
+_PROJECTIONS = ((".self.value", ".output.dense"), (".attention.value", ".attention.dense"), (".v_lin", ".out_lin"))
+
+
+@dataclass(frozen=True)
+class HeadStatistics:
+    """Per sentence and head: `values[name]` has shape (sentences, layers, heads); masses are shares, entropy nats."""
+
+    values: dict[str, np.ndarray]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.values[name]
+
+    def mean(self, name: str) -> np.ndarray:
+        """Mean over sentences, (layers, heads); a sentence where the statistic does not exist is left out."""
+        return np.nanmean(self.values[name], axis=0)
+
+
+# --- maps -----------------------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def attention_maps(
+    specimen: Specimen,
+    sentences: Sequence[Sequence[str]],
+    pairs: Sequence[Sequence[str]] | None = None,
+    weighting: str = "attention",
+    budget: int = 2048,
+) -> Iterator[tuple[int, Encoding, torch.Tensor]]:
+    """Yield (sentence index, encoding, map), the map (layers, heads, pieces, pieces) from source row to target column.
+
+    Sentences come without padding, the longest first: the first batch needs the most memory, the others fit into it.
+    `weighting="norm"` gives alpha_ij * ||f(x_j)||, the length of what each head really moves
+    (kobayashi2020attention), not normalised to rows of one.
+    """
+    if weighting not in ("attention", "norm"):
+        raise unknown("weighting", weighting, ("attention", "norm"))
+    encodings = encode_words(specimen, sentences, pairs)
+    for batch in reversed(token_budget_batches([len(encoding.input_ids) for encoding in encodings], budget)):
+        inputs = model_inputs(specimen, [encodings[i] for i in batch])
+        inputs = {name: tensor.to(specimen.model.device) for name, tensor in inputs.items()}
+        maps = _norm_weighted(specimen, inputs) if weighting == "norm" else _run(specimen, inputs)
+        for row, index in enumerate(batch):
+            size = len(encodings[index].input_ids)
+            yield index, encodings[index], maps[:, row, :, :size, :size]
+        del maps  # before the next batch's are made
+
+
+def _run(specimen: Specimen, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    """Maps (layers, batch, heads, pieces, pieces) on the CPU; fails loudly where the kernel returns none."""
+    maps = specimen.encoder(**inputs, output_attentions=True, return_dict=True).attentions
+    if not maps or any(layer is None for layer in maps):
+        raise BertologyError(
+            f"{specimen.name} returned no attention maps.\nLoad it with attention='eager': other kernels keep none."
+        )
+    return torch.stack([layer.float().cpu() for layer in maps])
+
+
+def _norm_weighted(specimen: Specimen, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    """alpha_ij * ||v_j W_O|| per head: alpha is not negative, so a norm per target piece is enough."""
+    with _transformed_norms(specimen) as norms:
+        maps = _run(specimen, inputs)  # (layers, batch, heads, pieces, pieces)
+    return maps * torch.stack(norms).unsqueeze(3)
+
+
+@contextmanager
+def _transformed_norms(specimen: Specimen) -> Iterator[list[torch.Tensor]]:
+    """Inside, a list that fills with ||f(x_j)|| (batch, heads, pieces) of each block that runs, in order."""
+    norms: list[torch.Tensor] = []
+    handles = [
+        value.register_forward_hook(_norm_hook(output.weight, specimen.heads, norms))
+        for value, output in _projections(specimen.encoder)
+    ]
+    try:
+        yield norms
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _norm_hook(output_weight: torch.Tensor, heads: int, norms: list[torch.Tensor]) -> Callable:
+    def keep_norms(module, arguments, values):
+        split = values.unflatten(-1, (heads, -1))  # (batch, pieces, heads, size)
+        per_head = output_weight.unflatten(1, (heads, -1))  # (width, heads, size)
+        norms.append(torch.einsum("bnhs,whs->bhnw", split, per_head).norm(dim=-1).float().cpu())
+
+    return keep_norms
+
+
+def _projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
+    """Pairs (value projection, output projection) of each block; a shared block appears once and runs often."""
+    modules = dict(encoder.named_modules())
+    for value_end, output_end in _PROJECTIONS:
+        found = [name for name in modules if name.endswith(value_end)]
+        if found:
+            return [(modules[name], modules[name.removesuffix(value_end) + output_end]) for name in found]
+    raise BertologyError("Norm-weighted attention does not know where this architecture keeps its value projection.")
+
+
+# --- statistics -----------------------------------------------------------------------------------------------------
+
+
+def head_statistics(
+    specimen: Specimen,
+    sentences: Sequence[Sequence[str]],
+    pairs: Sequence[Sequence[str]] | None = None,
+    weighting: str = "attention",
+    sources: str = "all",
+    budget: int = 2048,
+) -> HeadStatistics:
+    """Surface patterns of every head after clark2019what: mean mass on a kind of target, and entropy.
+
+    `sources` says from where: "all" pieces, "words", "cls" or "sep". Previous, next and self count only sources that
+    have such a neighbour (no division by pieces that could not contribute). Own and other segment count non-special
+    targets. Norm weighting is normalised to rows of one first, so that both weightings read as shares.
+    """
+    kept = {name: np.full((len(sentences), specimen.layers, specimen.heads), np.nan) for name in STATISTICS}
+    for index, encoding, maps in attention_maps(specimen, sentences, pairs, weighting, budget):
+        rows = torch.from_numpy(_source_rows(specimen, encoding, sources))
+        shares = maps / maps.sum(-1, keepdim=True) if weighting == "norm" else maps
+        for name, mask in target_masks(specimen, encoding).items():
+            kept[name][index] = _mean_mass(shares, mask, rows)
+        kept["entropy"][index] = _entropy(shares[..., rows, :]).mean(-1).numpy()
+    return HeadStatistics(kept)
+
+
+def target_masks(specimen: Specimen, encoding: Encoding) -> dict[str, np.ndarray]:
+    """Boolean masks (pieces, pieces) that say, for each source row, which target columns belong to a statistic."""
+    ids = np.array(encoding.input_ids)
+    tokenizer, size = specimen.tokenizer, len(ids)
+    # Segments are told by the first separator: RoBERTa and DistilBERT have no segment ids to go by.
+    segments = np.cumsum(ids == tokenizer.sep_token_id) - (ids == tokenizer.sep_token_id) > 0
+    words = word_pieces(encoding)
+    pieces = tokenizer.convert_ids_to_tokens(ids.tolist())
+    punctuation = np.array([piece.lstrip("Ġ▁") in PUNCTUATION for piece in pieces])
+    same = segments[:, None] == segments[None, :]
+    everywhere = np.ones((size, size), dtype=bool)
+    return {
+        "cls": everywhere & (ids == tokenizer.cls_token_id),
+        "sep": everywhere & (ids == tokenizer.sep_token_id),
+        "punctuation": everywhere & (punctuation & words),
+        "previous": np.eye(size, k=-1, dtype=bool),
+        "next": np.eye(size, k=1, dtype=bool),
+        "self": np.eye(size, dtype=bool),
+        "own_segment": same & words,
+        "other_segment": ~same & words,
+    }
+
+
+def word_pieces(encoding: Encoding) -> np.ndarray:
+    """Booleans (pieces,), true where a piece belongs to a word and false for special pieces."""
+    return np.array([word is not None for word in encoding.word_ids])
+
+
+def _source_rows(specimen: Specimen, encoding: Encoding, sources: str) -> np.ndarray:
+    ids = np.array(encoding.input_ids)
+    choices = {
+        "all": np.ones(len(ids), dtype=bool),
+        "words": word_pieces(encoding),
+        "cls": ids == specimen.tokenizer.cls_token_id,
+        "sep": ids == specimen.tokenizer.sep_token_id,
+    }
+    if sources not in choices:
+        raise unknown("kind of source", sources, choices)
+    return choices[sources]
+
+
+def _mean_mass(maps: torch.Tensor, mask: np.ndarray, rows: torch.Tensor) -> np.ndarray:
+    """Mean over the source rows that have a target in the mask of the mass on it, (layers, heads); NaN if none has."""
+    mask = torch.from_numpy(mask)
+    possible = rows & mask.any(-1)
+    return (maps * mask).sum(-1)[..., possible].mean(-1).numpy()
+
+
+def _entropy(distributions: torch.Tensor) -> torch.Tensor:
+    """Entropy over the last axis in nats; 0 log 0 is 0."""
+    return torch.special.entr(distributions).sum(-1)
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def word_level_map(maps: torch.Tensor, encoding: Encoding, keep_special: bool = False) -> torch.Tensor:
+    """(..., pieces, pieces) -> (..., words, words): sum over target pieces, mean over source pieces.
+
+    The rule of clark2019what. Special pieces are left out, so rows sum to at most one; with `keep_special` each
+    special piece stays as a unit of its own, in place, and rows keep their sum.
+    """
+    units: dict[object, list[int]] = {}
+    for piece, word in enumerate(encoding.word_ids):
+        if word is not None or keep_special:
+            units.setdefault(("special", piece) if word is None else word, []).append(piece)
+    members = torch.zeros(len(units), len(encoding.input_ids), dtype=maps.dtype)
+    for unit, pieces in enumerate(units.values()):
+        members[unit, pieces] = 1.0
+    averages = members / members.sum(-1, keepdim=True)
+    return averages @ maps @ members.T
+
+
+def sentence_map(
+    specimen: Specimen, sentence: Sequence[str], among_words: bool = False
+) -> tuple[list[str], np.ndarray]:
+    """One sentence's units (words, and special pieces in place) and its maps (layers, heads, units, units).
+
+    `among_words` takes special pieces and punctuation out as targets and rescales what is left of each row to one.
+    """
+    [(_, encoding, maps)] = attention_maps(specimen, [sentence])
+    pieces = specimen.tokenizer.convert_ids_to_tokens(encoding.input_ids)
+    # A word's pieces share its index, so keys are unique and keep the order of the units.
+    units = {
+        ("special", place) if word is None else word: pieces[place] if word is None else sentence[word]
+        for place, word in enumerate(encoding.word_ids)
+    }
+    whole = word_level_map(maps, encoding, keep_special=True)
+    if among_words:
+        kept = torch.tensor([not isinstance(key, tuple) and unit not in PUNCTUATION for key, unit in units.items()])
+        whole = torch.nn.functional.normalize(whole * kept, p=1, dim=-1)
+    return list(units.values()), whole.numpy()
+
+
+def map_similarity(
+    first: Specimen, second: Specimen, sentences: Sequence[Sequence[str]], budget: int = 2048
+) -> np.ndarray:
+    """Cosine of the flattened maps of two models with one tokenizer, (sentences, layers, heads), without padding.
+
+    kovaleva2019revealing compares a model before and after fine-tuning this way; its maps were padded to 200 pieces.
+    """
+    similarity = np.full((len(sentences), first.layers, first.heads), np.nan)
+    runs = (attention_maps(specimen, sentences, budget=budget) for specimen in (first, second))
+    for (index, encoding, before), (_, other, after) in zip(*runs, strict=True):
+        if encoding.input_ids != other.input_ids or before.shape != after.shape:
+            raise BertologyError("Maps can be compared between models of one architecture and one tokenizer only.")
+        similarity[index] = torch.cosine_similarity(before.flatten(2), after.flatten(2), dim=-1).numpy()
+    return similarity
+
+
+# --- distances between heads ----------------------------------------------------------------------------------------
+
+
+def head_distances(
+    specimen: Specimen, sentences: Sequence[Sequence[str]], smoothing: float = 0.001, budget: int = 2048
+) -> np.ndarray:
+    """Mean Jensen-Shannon divergence between the rows of every two heads, (layers * heads, layers * heads), in nats.
+
+    After clark2019what, with its additive smoothing (renormalised here) and averaged, not summed, over source pieces.
+    Uses JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2, so the entropy of each head is computed once.
+    """
+    count = specimen.layers * specimen.heads
+    total, rows = torch.zeros(count, count, dtype=torch.float64), 0
+    for _, _, maps in attention_maps(specimen, sentences, budget=budget):
+        smooth = maps.flatten(0, 1).double() + smoothing
+        total += summed_divergence(smooth / smooth.sum(-1, keepdim=True))
+        rows += maps.shape[-1]
+    return (total / max(rows, 1)).numpy()
+
+
+def summed_divergence(heads: torch.Tensor) -> torch.Tensor:
+    """Jensen-Shannon divergence summed over rows of every two heads: (heads, rows, columns) -> (heads, heads)."""
+    entropies = _entropy(heads).sum(-1)  # (heads,)
+    middles = torch.zeros(len(heads), len(heads), dtype=heads.dtype)
+    for i in range(len(heads)):  # half of the matrix; one head against all later ones bounds the memory
+        middles[i, i:] = _entropy((heads[i] + heads[i:]) / 2).sum(-1)
+    middles = middles.triu() + middles.triu(1).T
+    return (middles - (entropies[:, None] + entropies[None, :]) / 2).clamp(min=0)

@@ -1,0 +1,377 @@
+"""What a masked language model expects at a masked position: scores, completions, minimal pairs, distributions.
+
+Depends on `text` for pieces and batches and on nothing that knows a particular architecture: a forward hook hands the
+model's own head only the masked rows, so that BERT, RoBERTa, ALBERT, ELECTRA's generator and DistilBERT share one path.
+
+Every function reduces its needs to *queries* (one piece sequence, one position to decode). Queries are deduplicated,
+sorted by length and run in batches of a bounded number of pieces; the vocabulary is decoded for masked rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.stats import rankdata
+
+from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.models import Specimen
+from bertology_utils.text import Encoding, encode_words, model_inputs, token_budget_batches
+
+VARIANTS = ("original", "within_word_l2r", "whole_word")
+MASK = "[MASK]"
+
+
+class Query(NamedTuple):
+    """A masked piece sequence and the position whose distribution is wanted; hashable, so equal ones run once."""
+
+    input_ids: tuple[int, ...]
+    segment_ids: tuple[int, ...]
+    position: int
+
+
+@dataclass(frozen=True)
+class Completions:
+    """Best fillers: `words[item][rank]`, `ids` and `probabilities` of shape (items, k), most probable first."""
+
+    words: list[list[str]]
+    ids: np.ndarray
+    probabilities: np.ndarray
+
+
+@dataclass(frozen=True)
+class CandidateScores:
+    """Log probabilities in nats, (items, candidates), NaN where a candidate is not one known piece.
+
+    `covered` (items,) is true where every candidate could be scored; `coverage` is its share.
+    """
+
+    log_probabilities: np.ndarray
+    covered: np.ndarray
+
+    @property
+    def coverage(self) -> float:
+        return float(self.covered.mean()) if self.covered.size else 0.0
+
+
+# --- decoding masked rows -------------------------------------------------------------------------------------------
+
+
+def require_mlm_head(specimen: Specimen) -> None:
+    """Raise `BertologyError` for a specimen that cannot predict masked words."""
+    if not specimen.has_mlm_head:
+        raise BertologyError(f"{specimen.name} has no masked-language-model head, so it cannot fill in masks.")
+
+
+@contextmanager
+def _head_sees_only(encoder: torch.nn.Module, positions: torch.Tensor) -> Iterator[None]:
+    """Inside, the encoder returns (1, batch, width): each sequence's row at `positions` (batch,), for the head."""
+
+    def keep_rows(module, arguments, output):
+        hidden = output.last_hidden_state  # (batch, pieces, width)
+        rows = torch.arange(len(hidden), device=hidden.device)
+        output.last_hidden_state = hidden[rows, positions.to(hidden.device)].unsqueeze(0)
+        return output
+
+    handle = encoder.register_forward_hook(keep_rows)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@torch.no_grad()
+def decode(
+    specimen: Specimen, queries: Sequence[Query], budget: int = 4096
+) -> Iterator[tuple[list[int], torch.Tensor]]:
+    """Yield (query indices, log probabilities (rows, vocabulary) in nats), row r belonging to the r-th index.
+
+    Equal queries are run once and yielded once for each of their indices; batches hold at most `budget` pieces.
+    """
+    require_mlm_head(specimen)
+    owners: dict[Query, list[int]] = {}
+    for index, query in enumerate(queries):
+        owners.setdefault(query, []).append(index)
+    unique = list(owners)
+    for batch in token_budget_batches([len(query.input_ids) for query in unique], budget):
+        chosen = [unique[i] for i in batch]
+        log_probabilities = torch.log_softmax(_masked_logits(specimen, chosen), dim=-1)
+        rows = [row for row, query in enumerate(chosen) for _ in owners[query]]
+        yield [index for query in chosen for index in owners[query]], log_probabilities[rows]
+
+
+def _masked_logits(specimen: Specimen, queries: Sequence[Query]) -> torch.Tensor:
+    """Logits (queries, vocabulary) at the position of each query, in one forward pass."""
+    batch = model_inputs(specimen, [_encoding(query) for query in queries])
+    inputs = {name: tensor.to(specimen.model.device) for name, tensor in batch.items()}
+    with _head_sees_only(specimen.encoder, torch.tensor([query.position for query in queries])):
+        output = specimen.model(**inputs, return_dict=True)
+    # BertForPreTraining has a next-sentence head too and names its masked-word logits apart.
+    logits = output.prediction_logits if "prediction_logits" in output else output.logits
+    return logits[0].float().cpu()
+
+
+def _encoding(query: Query) -> Encoding:
+    return Encoding(list(query.input_ids), [None] * len(query.input_ids), list(query.segment_ids))
+
+
+# --- pseudo-log-likelihood ------------------------------------------------------------------------------------------
+
+
+def pseudo_log_likelihood(
+    specimen: Specimen,
+    sentences: Sequence[Sequence[str]],
+    variant: str = "within_word_l2r",
+    budget: int = 4096,
+) -> np.ndarray:
+    """Sum over pieces of log P(piece | rest of the sentence), in nats, shape (sentences,).
+
+    Definition of salazar2020masked (`original`: one mask at a time); `within_word_l2r` (kauf2023better) also
+    masks the later pieces of the same word, which repairs the inflated scores of split words; `whole_word` masks all
+    of them. It is a sum, not a mean, and [CLS] and [SEP] are never masked.
+    """
+    return np.array([scores.sum() for scores in word_scores(specimen, sentences, variant, budget)])
+
+
+def word_scores(
+    specimen: Specimen,
+    sentences: Sequence[Sequence[str]],
+    variant: str = "within_word_l2r",
+    budget: int = 4096,
+    only: Sequence[int] | None = None,
+) -> list[np.ndarray]:
+    """The same score word by word: one array (words,) for each sentence, in nats.
+
+    only: the one word of each sentence that is scored; the others are left at 0.
+    """
+    require_mlm_head(specimen)
+    if variant not in VARIANTS:
+        raise unknown("variant of the pseudo-log-likelihood", variant, VARIANTS)
+    queries, targets, places = [], [], []
+    for index, encoding in enumerate(encode_words(specimen, sentences)):
+        for position, word in enumerate(encoding.word_ids):
+            if word is not None and (only is None or word == only[index]):
+                queries.append(_mask_piece(specimen, encoding, position, variant))
+                targets.append(encoding.input_ids[position])
+                places.append((index, word))
+    scores = [np.zeros(len(sentence)) for sentence in sentences]
+    for indices, log_probabilities in decode(specimen, queries, budget):
+        picked = log_probabilities[torch.arange(len(indices)), torch.tensor([targets[i] for i in indices])]
+        for i, value in zip(indices, picked.tolist(), strict=True):
+            sentence, word = places[i]
+            scores[sentence][word] += value
+    return scores
+
+
+def _mask_piece(specimen: Specimen, encoding: Encoding, position: int, variant: str) -> Query:
+    """The query for one piece; which pieces of the same word are masked with it depends on the variant."""
+    ids = list(encoding.input_ids)
+    for other, word in enumerate(encoding.word_ids):
+        same_word = word == encoding.word_ids[position]
+        later = variant == "within_word_l2r" and other > position
+        if other == position or (same_word and (later or variant == "whole_word")):
+            ids[other] = specimen.tokenizer.mask_token_id
+    return Query(tuple(ids), tuple(encoding.segment_ids), position)
+
+
+# --- minimal pairs --------------------------------------------------------------------------------------------------
+
+
+def minimal_pair_accuracy(
+    specimen: Specimen,
+    pairs: Sequence,
+    variant: str = "within_word_l2r",
+    ties: str = "wrong",
+    budget: int = 4096,
+) -> np.ndarray:
+    """Per pair, whether the good sentence has the higher pseudo-log-likelihood; booleans of shape (pairs,).
+
+    A pair is anything with `good` and `bad` word sequences, or a tuple of the two. `ties` is "wrong" (BLiMP's and
+    goldberg2019assessing's strict comparison) or "right". All 2 * pairs sentences share one deduplicated run.
+    """
+    if ties not in ("wrong", "right"):
+        raise BertologyError(f"ties must be 'wrong' or 'right', not {ties!r}.")
+    sentences = [words for pair in pairs for words in _sides(pair)]
+    good, bad = pseudo_log_likelihood(specimen, sentences, variant, budget).reshape(-1, 2).T
+    return good > bad if ties == "wrong" else good >= bad
+
+
+def focus_preference(specimen: Specimen, pairs: Sequence, ties: str = "wrong", budget: int = 4096) -> CandidateScores:
+    """Score only the focus word of each pair, masked in its own context (pairs need `good`, `bad`, `focus`).
+
+    A pair may have its focus elsewhere in the bad sentence, at `bad_focus`. Returns log probabilities (pairs, 2), good
+    first. Where the pair differs in the focus word alone this is the test
+    of goldberg2019assessing (one context, two forms); where it differs elsewhere, e.g. in a licensor, the two contexts
+    are compared on the same word as in the cloze test of warstadt2019investigating. Use `preferred` for booleans.
+    """
+    sentences = [words for pair in pairs for words in _sides(pair)]
+    positions = [place for pair in pairs for place in (pair.focus, getattr(pair, "bad_focus", pair.focus))]
+    targets = [[words[position]] for words, position in zip(sentences, positions, strict=True)]
+    scores = word_log_probability(specimen, sentences, positions, targets, budget)
+    values = scores.log_probabilities.reshape(-1, 2)
+    return CandidateScores(values, ~np.isnan(values).any(axis=1))
+
+
+def preferred(scores: CandidateScores, margin: float = 0.0) -> np.ndarray:
+    """Booleans over the *covered* items: P(first candidate) > P(every other one) + margin (in probability).
+
+    Ties count as wrong. The margin is the one of ettinger2019what (0.01 there); uncovered items are left out, so
+    report `scores.coverage` beside the result.
+    """
+    probabilities = np.exp(scores.log_probabilities[scores.covered])
+    if margin:
+        return probabilities[:, 0] > probabilities[:, 1:].max(axis=1) + margin
+    values = scores.log_probabilities[scores.covered]
+    return values[:, 0] > values[:, 1:].max(axis=1)
+
+
+def _sides(pair) -> tuple[Sequence[str], Sequence[str]]:
+    return (pair.good, pair.bad) if hasattr(pair, "good") else (pair[0], pair[1])
+
+
+# --- filling in -----------------------------------------------------------------------------------------------------
+
+
+def single_piece(specimen: Specimen, word: str) -> int | None:
+    """Vocabulary id of a word that is exactly one known piece, else None."""
+    ids = specimen.tokenizer([word], is_split_into_words=True, add_special_tokens=False)["input_ids"]
+    return ids[0] if len(ids) == 1 and ids[0] != specimen.tokenizer.unk_token_id else None
+
+
+def mask_word(sentence: Sequence[str], position: int) -> list[str]:
+    """The sentence with the word at `position` replaced by one mask, however many pieces the word had."""
+    return [*sentence[:position], MASK, *sentence[position + 1 :]]
+
+
+def mask_queries(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> list[Query]:
+    """One query for each sentence, at its only "[MASK]"; raises `BertologyError` where there is none or several."""
+    require_mlm_head(specimen)
+    mask = specimen.tokenizer.mask_token
+    own = [[mask if word == MASK else word for word in sentence] for sentence in sentences]
+    queries = []
+    for sentence, encoding in zip(sentences, encode_words(specimen, own), strict=True):
+        ids = tuple(encoding.input_ids)
+        if ids.count(specimen.tokenizer.mask_token_id) != 1:
+            raise BertologyError(f"Exactly one {MASK} is needed in: {' '.join(sentence)}")
+        position = ids.index(specimen.tokenizer.mask_token_id)
+        queries.append(Query(ids, tuple(encoding.segment_ids), position))
+    return queries
+
+
+def fill_in(
+    specimen: Specimen,
+    sentences: Sequence[Sequence[str]],
+    candidates: Sequence[str] | None = None,
+    k: int = 5,
+    budget: int = 4096,
+) -> Completions:
+    """The k most probable fillers of the single "[MASK]" of each sentence.
+
+    With `candidates`, probabilities are renormalised over those of them that are one known piece, as
+    petroni2019language does with its common vocabulary; without, they range over the whole vocabulary.
+    """
+    queries = mask_queries(specimen, sentences)
+    allowed = _allowed_ids(specimen, candidates)
+    k = min(k, len(allowed) if allowed is not None else specimen.vocabulary_size)
+    ids, probabilities = np.zeros((len(queries), k), dtype=int), np.zeros((len(queries), k))
+    for indices, rows in decode(specimen, queries, budget):
+        if allowed is not None:
+            rows = torch.log_softmax(rows[:, allowed], dim=-1)
+        values, places = rows.topk(k, dim=-1)
+        ids[indices] = (places if allowed is None else allowed[places]).numpy()
+        probabilities[indices] = values.exp().numpy()
+    pieces = [specimen.tokenizer.convert_ids_to_tokens(row.tolist()) for row in ids]
+    words = [[piece.removeprefix("Ġ").removeprefix("▁") for piece in row] for row in pieces]
+    return Completions(words, ids, probabilities)
+
+
+def hits_at(specimen: Specimen, completions: Completions, answers: Sequence[Sequence[str]], k: int = 1) -> np.ndarray:
+    """Booleans (items,): one of the item's answers is among its first k fillers (P@k of petroni2019language).
+
+    An answer that is not one known piece can never be hit; leave such items out with `answerable` and say how many.
+    """
+    ids = [{single_piece(specimen, word) for word in words} for words in answers]
+    return np.array([bool(good & set(row[:k].tolist())) for good, row in zip(ids, completions.ids, strict=True)])
+
+
+def answerable(specimen: Specimen, answers: Sequence[Sequence[str]]) -> np.ndarray:
+    """Booleans (items,): at least one of the item's answers is a single known piece."""
+    return np.array([any(single_piece(specimen, word) is not None for word in words) for words in answers])
+
+
+def _allowed_ids(specimen: Specimen, candidates: Sequence[str] | None) -> torch.Tensor | None:
+    if candidates is None:
+        return None
+    ids = {single_piece(specimen, word) for word in candidates} - {None}
+    if not ids:
+        raise BertologyError("None of the candidates is a single piece of this model's vocabulary.")
+    return torch.tensor(sorted(ids))
+
+
+def word_log_probability(
+    specimen: Specimen,
+    sentences: Sequence[Sequence[str]],
+    positions: Sequence[int],
+    candidates: Sequence[Sequence[str]],
+    budget: int = 4096,
+) -> CandidateScores:
+    """log P(candidate | the sentence with the word at its position masked), for each sentence's own candidates.
+
+    Candidates that are not one known piece score NaN and count against `coverage`; they are never counted as wrong
+    silently (the trap of the stored (0, 1) scores of goldberg2019assessing). Lists may differ in length (NaN padded).
+    """
+    masked = [mask_word(sentence, position) for sentence, position in zip(sentences, positions, strict=True)]
+    known = {word: single_piece(specimen, word) for word in {word for words in candidates for word in words}}
+    lists = set(map(tuple, candidates))
+    columns = {words: [i for i, word in enumerate(words) if known[word] is not None] for words in lists}
+    ids = {words: [known[words[i]] for i in chosen] for words, chosen in columns.items()}
+    values = np.full((len(masked), max(map(len, candidates), default=0)), np.nan)
+    for indices, rows in decode(specimen, mask_queries(specimen, masked), budget):
+        for row, index in zip(rows, indices, strict=True):
+            words = tuple(candidates[index])
+            values[index, columns[words]] = row[ids[words]].cpu().numpy()
+    covered = np.array([all(known[word] is not None for word in words) for words in candidates], dtype=bool)
+    return CandidateScores(values, covered)
+
+
+# --- comparing distributions ----------------------------------------------------------------------------------------
+
+
+def masked_distributions(specimen: Specimen, sentences: Sequence[Sequence[str]], budget: int = 4096) -> torch.Tensor:
+    """Log probabilities (sentences, vocabulary) at the single "[MASK]" of each sentence, float32, in nats."""
+    queries = mask_queries(specimen, sentences)
+    distributions = torch.empty(len(queries), 0)
+    for indices, rows in decode(specimen, queries, budget):
+        if not distributions.numel():
+            distributions = torch.empty(len(queries), rows.shape[-1])
+        distributions[indices] = rows
+    return distributions
+
+
+def compare_distributions(first: torch.Tensor, second: torch.Tensor) -> dict[str, np.ndarray]:
+    """Row by row comparison of two sets of log probabilities (items, vocabulary); every value has shape (items,).
+
+    `kl` is KL(first || second) and `jensen_shannon` their symmetric divergence, both in nats; `spearman` correlates
+    the ranks of the whole vocabulary and `top1_agreement` is boolean: the two measures of negated LAMA in
+    kassner2020negated (there overlap@1).
+    """
+    p, q = first.double(), second.double()
+    middle = torch.logaddexp(p, q) - np.log(2)
+    to_middle = [(x.exp() * (x - middle)).sum(-1) for x in (p, q)]
+    return {
+        "kl": (p.exp() * (p - q)).sum(-1).numpy(),
+        "jensen_shannon": (sum(to_middle) / 2).clamp(min=0).numpy(),
+        "spearman": _rank_correlation(p.numpy(), q.numpy()),
+        "top1_agreement": (p.argmax(-1) == q.argmax(-1)).numpy(),
+    }
+
+
+def _rank_correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Spearman's rho row by row: Pearson's r of the average ranks."""
+    ranks = [rankdata(x, axis=1) for x in (first, second)]
+    a, b = (r - r.mean(axis=1, keepdims=True) for r in ranks)
+    return (a * b).sum(1) / np.sqrt((a**2).sum(1) * (b**2).sum(1))

@@ -1,0 +1,366 @@
+"""Facts read from a masked language model: relations under many prompts, prompt ensembles, triples, invented names.
+
+Depends on `facts` and `lama` (what is asked), `cloze` (scores at a mask) and scikit-learn; `crossed` holds the tests
+that need two contexts. Every choice between prompts is made on one half of the facts and measured on the other, both
+ways round.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from random import Random
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from bertology_utils.data import lama
+from bertology_utils.data.material import EMBEDDED
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import (
+    compare_distributions,
+    masked_distributions,
+    single_piece,
+    word_log_probability,
+)
+from bertology_utils.language.facts import RELATIONS, Fact, InventedPerson, Prompt, facts
+from bertology_utils.models import Specimen
+
+# Ways to say a sentence again without touching its slots (after jiang2019how, whose paraphrases are back-translations).
+REWRITES = ("{}", "we know that {}", "it is true that {}", "in fact , {}", "people say that {}")
+ASKED = tuple(relation for relation in RELATIONS if relation != "size")
+
+
+@dataclass(frozen=True)
+class RelationScores:
+    """One relation under all its prompts.
+
+    `log_probabilities` (prompts, facts, candidates) in nats; `answers` (facts,) indices of the true candidate;
+    `prompts` the templates, the hand-written first one at index 0; `coverage` the share of facts that can be asked.
+    """
+
+    relation: str
+    facts: tuple[Fact, ...]
+    candidates: tuple[str, ...]
+    prompts: tuple[str, ...]
+    log_probabilities: np.ndarray
+    answers: np.ndarray
+    coverage: float
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Booleans (prompts, facts): the true object is the most probable candidate (P@1 of petroni2019language)."""
+        return self.log_probabilities.argmax(-1) == self.answers
+
+    @property
+    def calibrated(self) -> np.ndarray:
+        """Scores less each candidate's mean over the facts: what the subject adds (after davison2019commonsense)."""
+        return self.log_probabilities - self.log_probabilities.mean(axis=1, keepdims=True)
+
+    @property
+    def majority(self) -> np.ndarray:
+        """Booleans (facts,): always answering the relation's most frequent object would be right."""
+        return self.answers == Counter(self.answers.tolist()).most_common(1)[0][0]
+
+
+def rewrite(prompt: Prompt, frame: str) -> Prompt:
+    """The prompt inside one of REWRITES, its mask found again."""
+    words = tuple(frame.format(" ".join(prompt.words)).split())
+    return Prompt(words, words.index("[MASK]"), prompt.answer, prompt.candidates, frame.format(prompt.template))
+
+
+def paraphrases(fact: Fact, rewrites: Sequence[str] = REWRITES) -> list[Prompt]:
+    """Every hand-written template of the fact's relation in every frame, the plain ones first."""
+    return [rewrite(prompt, frame) for frame in rewrites for prompt in fact.prompts()]
+
+
+def asked(specimen: Specimen, source: str = EMBEDDED) -> list[str]:
+    """The relations of a source that a specimen can be asked: some facts of at least two objects it knows as one piece.
+
+    The book's own are all asked; of LAMA's, those with ten facts for this vocabulary.
+    """
+    if source == EMBEDDED:
+        return list(ASKED)
+    chosen = []
+    for relation in lama.relations():
+        every = lama.facts(relation)
+        known = {word for word in every[0].candidates if single_piece(specimen, word) is not None}
+        if len(known) >= 2 and sum(fact.object in known for fact in every) >= 10:
+            chosen.append(relation)
+    return chosen
+
+
+def relation_scores(
+    specimen: Specimen,
+    relation: str,
+    rewrites: Sequence[str] = REWRITES,
+    limit: int | None = None,
+    source: str = EMBEDDED,
+) -> RelationScores:
+    """Scores of all candidates for the first `limit` facts of a relation, under every template and frame.
+
+    Candidates that are not one known piece are dropped, with the facts that they answer (petroni2019language asks for
+    single pieces too). `source`: the book's own facts or LAMA's. Raises BertologyError for "size", whose candidates
+    differ by template, and where fewer than two candidates are left.
+    """
+    if source == EMBEDDED and relation not in ASKED:
+        raise BertologyError(f"'{relation}' cannot be asked with one candidate list; choose one of {', '.join(ASKED)}.")
+    if source == EMBEDDED:
+        every, coverage = _spread(facts(relation), limit), None
+    else:  # many objects are no single piece, so the limit counts the facts that can be asked
+        pool = lama.facts(relation)
+        known = {word for word in pool[0].candidates if single_piece(specimen, word) is not None}
+        every = _spread([fact for fact in pool if fact.object in known], limit)
+        coverage = sum(fact.object in known for fact in pool) / len(pool)
+    listed = every[0].candidates if every else ()
+    candidates = tuple(word for word in listed if single_piece(specimen, word) is not None)
+    chosen = tuple(fact for fact in every if fact.object in candidates)
+    if len(candidates) < 2 or not chosen:
+        raise BertologyError(f"{specimen.name} knows fewer than two candidates of '{relation}' as one piece.")
+    columns = list(zip(*(paraphrases(fact, rewrites) for fact in chosen), strict=True))  # prompts x facts
+    flat = [prompt for column in columns for prompt in column]
+    scores = word_log_probability(specimen, [p.words for p in flat], [p.focus for p in flat], [candidates] * len(flat))
+    values = scores.log_probabilities.reshape(len(columns), len(chosen), len(candidates))
+    templates = tuple(column[0].template for column in columns)
+    answers = np.array([candidates.index(fact.object) for fact in chosen])
+    share = len(chosen) / len(every) if coverage is None else coverage
+    return RelationScores(relation, chosen, candidates, templates, values, answers, share)
+
+
+def _spread(every: list[Fact], limit: int | None) -> list[Fact]:
+    """`limit` facts in a fixed random order, so that a cut keeps all the objects mixed."""
+    return Random(0).sample(every, min(limit or len(every), len(every)))
+
+
+def vocabulary_hits(specimen: Specimen, scores: RelationScores) -> np.ndarray:
+    """Booleans (facts,): the true object is first in the whole vocabulary, under the hand-written prompt."""
+    prompts = [fact.prompts()[0] for fact in scores.facts]
+    best = masked_distributions(specimen, [prompt.words for prompt in prompts]).argmax(-1).numpy()
+    return best == np.array([single_piece(specimen, fact.object) for fact in scores.facts])
+
+
+# --- choosing and combining prompts ---------------------------------------------------------------------------------
+
+
+def halves(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(development, test) indices, twice with changed roles, so that every item is tested once."""
+    even, odd = np.arange(0, n, 2), np.arange(1, n, 2)
+    return [(even, odd), (odd, even)]
+
+
+def prompt_study(scores: RelationScores) -> dict[str, np.ndarray]:
+    """Hits (facts,) of the hand-written, the best, the median prompt, and an ensemble, with the majority beside them.
+
+    Best and median are chosen by P@1 on the development half (ties: by the mean log probability of the answers). The
+    ensemble averages the candidates' probabilities with weights proportional to the development P@1, a plain form of
+    the weighted ensemble of jiang2019how.
+    """
+    hits = scores.hits
+    out = {name: np.zeros(len(scores.facts)) for name in ("best_template", "median_template", "ensemble")}
+    for development, test in halves(len(scores.facts)):
+        order = _ranked(scores, development)
+        out["best_template"][test] = hits[order[-1], test]
+        out["median_template"][test] = hits[order[len(order) // 2], test]
+        weights = hits[:, development].sum(1) + 1
+        out["ensemble"][test] = _ensemble_hits(scores, weights, test)
+    return {**out, "manual": hits[0].astype(float), "majority": scores.majority.astype(float)}
+
+
+def _ranked(scores: RelationScores, development: np.ndarray) -> np.ndarray:
+    """Prompt indices from worst to best on the development facts."""
+    shares = _shares(scores)[:, development]
+    likelihood = np.log(shares[:, np.arange(len(development)), scores.answers[development]]).mean(1)
+    return np.lexsort((likelihood, scores.hits[:, development].mean(1)))
+
+
+def _ensemble_hits(scores: RelationScores, weights: np.ndarray, test: np.ndarray) -> np.ndarray:
+    mixture = np.einsum("p,pfc->fc", weights / weights.sum(), _shares(scores)[:, test])
+    return mixture.argmax(-1) == scores.answers[test]
+
+
+def _shares(scores: RelationScores) -> np.ndarray:
+    """Probabilities renormalised over the candidates, (prompts, facts, candidates)."""
+    top = scores.log_probabilities.max(-1, keepdims=True)
+    weights = np.exp(scores.log_probabilities - top)
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def consistency(scores: RelationScores) -> np.ndarray:
+    """For each fact, the share of prompt pairs that give the same answer, (facts,); 1 if the wording never matters."""
+    answers = scores.log_probabilities.argmax(-1)  # (prompts, facts)
+    return np.mean([answers[i] == answers[j] for i, j in combinations(range(len(answers)), 2)], axis=0)
+
+
+def fact_samples(found: Sequence[RelationScores]) -> dict[str, np.ndarray]:
+    """`prompt_study` and `consistency` of several relations end to end: name -> (all facts,)."""
+    return joined([{**prompt_study(scores), "consistency": consistency(scores)} for scores in found])
+
+
+def joined(studies: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The samples of several relations end to end: name -> (all facts,)."""
+    return {name: np.concatenate([study[name] for study in studies]) for name in studies[0]}
+
+
+# --- negation and priming -------------------------------------------------------------------------------------------
+
+
+def negation_effect(
+    specimen: Specimen, relation: str, limit: int | None = None, source: str = EMBEDDED
+) -> dict[str, np.ndarray]:
+    """What "not" changes at the mask, (facts,): `top1_agreement` and `spearman` of kassner2020negated."""
+    if source == EMBEDDED:
+        chosen = [(fact.prompts()[0], fact.prompts(negated=True)) for fact in _spread(facts(relation), limit)]
+        same = [(plain, negated[0]) for plain, negated in chosen if negated and negated[0].template == plain.template]
+        pairs = [(plain.words, negated.words) for plain, negated in same]
+    else:
+        pairs = lama.negations(relation, limit)
+    if not pairs:
+        raise BertologyError(f"The first template of '{relation}' cannot be negated.")
+    both = [masked_distributions(specimen, [pair[side] for pair in pairs]) for side in (0, 1)]
+    compared = compare_distributions(*both)
+    return {name: np.asarray(compared[name], dtype=float) for name in ("top1_agreement", "spearman")}
+
+
+def mispriming_effect(
+    specimen: Specimen, scores: RelationScores, seed: int = 0, source: str = EMBEDDED
+) -> dict[str, np.ndarray]:
+    """Hits of the hand-written prompt (facts,): `plain`, `misprimed` by "wrong answer ? " before it, and whether the
+    prime is the guess. The book's own facts are answered among the candidates, kassner2020negated's, with any word as
+    the prime, among all pieces."""
+    if source != EMBEDDED:
+        return _misprimed_lama(specimen, scores.relation, len(scores.facts), seed)
+    random = Random(seed)
+    prompts = [fact.prompts()[0] for fact in scores.facts]
+    primes = [random.choice([word for word in scores.candidates if word != fact.object]) for fact in scores.facts]
+    words = [(prime, "?", *prompt.words) for prime, prompt in zip(primes, prompts, strict=True)]
+    found = word_log_probability(specimen, words, [p.focus + 2 for p in prompts], [scores.candidates] * len(words))
+    answers = found.log_probabilities.argmax(-1)
+    wrong = np.array([scores.candidates.index(prime) for prime in primes])
+    return {
+        "plain": scores.hits[0].astype(float),
+        "misprimed": (answers == scores.answers).astype(float),
+        "gives_the_prime": (answers == wrong).astype(float),
+    }
+
+
+def _misprimed_lama(specimen: Specimen, relation: str, limit: int, seed: int) -> dict[str, np.ndarray]:
+    asked = [row for row in lama.misprimings(relation, seed=seed) if single_piece(specimen, row[0]) is not None][:limit]
+    if not asked:
+        return {name: np.zeros(0) for name in ("plain", "misprimed", "gives_the_prime")}
+    answers = np.array([single_piece(specimen, answer) for answer, *_ in asked])
+    primes = np.array([single_piece(specimen, words[0]) or -1 for *_, words in asked])
+    sides = ([row[side] for row in asked] for side in (1, 2))
+    plain, misprimed = (masked_distributions(specimen, side).argmax(-1).numpy() for side in sides)
+    found = {"plain": plain == answers, "misprimed": misprimed == answers, "gives_the_prime": misprimed == primes}
+    return {name: values.astype(float) for name, values in found.items()}
+
+
+# --- triples of unseen entities -------------------------------------------------------------------------------------
+
+
+def triple_ranking(
+    specimen: Specimen, scores: RelationScores, corrupted: int | None = None, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """True against corrupted triples: for each fact the share of wrong objects ranked below the true one (its AUC).
+
+    `mlm_*` ranks by the calibrated cloze score averaged over prompts; nothing is trained, so "seen" and "unseen" differ
+    by chance. `classifier_*` is a logistic regression on the model's own word vectors, trained on one half of the
+    subjects; "seen" are those, "unseen" the other half. It trains on `corrupted` wrong objects of a fact, or on all,
+    and always ranks all. After davison2019commonsense; values (facts,).
+    """
+    cloze = _below(scores.calibrated.mean(0), scores.answers)
+    out = {name: np.zeros(len(scores.facts)) for name in ("classifier_seen", "classifier_unseen")}
+    features = _triple_features(specimen, scores)
+    kept = _drawn(scores, corrupted, seed)
+    for train, test in halves(len(scores.facts)):
+        labels = np.eye(len(scores.candidates), dtype=int)[scores.answers[train]]
+        model = LogisticRegression(class_weight="balanced", max_iter=300)
+        model.fit(features[train][kept[train]], labels[kept[train]])
+        ranked = model.decision_function(features.reshape(-1, features.shape[-1])).reshape(features.shape[:2])
+        below = _below(ranked, scores.answers)
+        out["classifier_seen"][train], out["classifier_unseen"][test] = below[train], below[test]
+    return {"mlm_seen": cloze, "mlm_unseen": cloze, **out}
+
+
+def _drawn(scores: RelationScores, corrupted: int | None, seed: int) -> np.ndarray:
+    """Booleans (facts, candidates): each fact's true object and at most `corrupted` random others."""
+    order = np.random.default_rng(seed).random((len(scores.facts), len(scores.candidates)))
+    order[np.arange(len(order)), scores.answers] = -1
+    return order.argsort(1).argsort(1) <= (len(scores.candidates) if corrupted is None else corrupted)
+
+
+def _below(values: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """Share of the other candidates below the true one, ties half: (facts, candidates), (facts,) -> (facts,)."""
+    true = values[np.arange(len(values)), answers][:, None]
+    below = (values < true).sum(1) + ((values == true).sum(1) - 1) / 2
+    return below / (values.shape[1] - 1)
+
+
+def _triple_features(specimen: Specimen, scores: RelationScores) -> np.ndarray:
+    """Input vectors of subject and object and their product, (facts, candidates, 3 * width)."""
+    table = specimen.model.get_input_embeddings().weight.detach().numpy()
+    subjects = np.stack([_static(specimen, table, fact.subject) for fact in scores.facts])
+    objects = np.stack([_static(specimen, table, word) for word in scores.candidates])
+    scale = table.std()
+    s = np.repeat(subjects[:, None] / scale, len(objects), axis=1)
+    o = np.repeat(objects[None] / scale, len(subjects), axis=0)
+    return np.concatenate([s, o, s * o], axis=-1)
+
+
+def _static(specimen: Specimen, table: np.ndarray, word: str) -> np.ndarray:
+    ids = specimen.tokenizer([word], is_split_into_words=True, add_special_tokens=False)["input_ids"]
+    return table[ids].mean(0)
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
+
+
+def name_guesses(
+    specimen: Specimen, people: Sequence[InventedPerson], asked: str = "country", told: bool = False
+) -> np.ndarray:
+    """What is guessed for each person, as an index into `person.candidates`, (people,).
+
+    `told` puts the planted fact before the question. Each candidate's mean over all people is taken off first, so a
+    model that always prefers one country guesses by the name or not at all. All candidates must be single pieces.
+    """
+    prompts = [person.prompts(asked)[-1 if asked == "nationality" else 0] for person in people]
+    prefixes = [person.statement() if told else () for person in people]
+    words = [(*prefix, *prompt.words) for prefix, prompt in zip(prefixes, prompts, strict=True)]
+    places = [len(prefix) + prompt.focus for prefix, prompt in zip(prefixes, prompts, strict=True)]
+    scores = word_log_probability(specimen, words, places, [prompt.candidates for prompt in prompts]).log_probabilities
+    if np.isnan(scores).any():
+        raise BertologyError(f"{specimen.name} does not know every {asked} of the names test as one piece.")
+    return (scores - scores.mean(0)).argmax(1)
+
+
+def names_test(
+    specimen: Specimen,
+    congruent: Sequence[InventedPerson],
+    incongruent: Sequence[InventedPerson],
+    asked: str = "language",
+) -> dict[str, np.ndarray]:
+    """Does the name or the fact decide? 0/1 samples (people,), after the names test of poerner2019bert.
+
+    `style`: with nothing told, the guess is that of the name; `constant`: one answer for everybody would be right;
+    `congruent`, `incongruent`: with the fact told before, the guess is the fact; `misled`: it is the name's although
+    the fact said otherwise. The people of both lists must share one candidate list.
+    """
+    styles = [np.array([_style_index(person) for person in group]) for group in (congruent, incongruent)]
+    truths = [np.array([p.candidates.index(p.country) for p in group]) for group in (congruent, incongruent)]
+    untold = name_guesses(specimen, congruent, asked)
+    agreeing, clashing = (name_guesses(specimen, group, asked, told=True) for group in (congruent, incongruent))
+    most = np.bincount(styles[0]).argmax()
+    samples = {
+        "style": untold == styles[0],
+        "constant": styles[0] == most,
+        "congruent": agreeing == truths[0],
+        "incongruent": clashing == truths[1],
+        "misled": clashing == styles[1],
+    }
+    return {name: values.astype(float) for name, values in samples.items()}
+
+
+def _style_index(person: InventedPerson) -> int:
+    return person.candidates.index(person.style)

@@ -1,0 +1,395 @@
+"""Probes on frozen vectors: softmax, MLP, ridge, word selection, scalar mix. Needs torch, ``scaling``; knows no model.
+
+Every probe reads all layers at once: features are ``(layers, items, width)``, and layers and seeds are batch axes of
+one set of matrices, so that a sweep over layers costs one training run. A probe of one layer alone is the same probe
+up to rounding: initial weights and the order of the items depend on the seed only. Several seeds
+differ in both. Features are standardised per layer and dimension with the training items' mean and deviation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.scaling import Standardiser, whitening
+
+Labels = Sequence[int] | np.ndarray | torch.Tensor
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A trained classifier: ``stages`` of (weight ``(layers, seeds, in, out)``, bias ``(layers, seeds, 1, out)``).
+
+    One stage is the linear probe; two are a product of rank k (no bias between) or, with ``relu``, the MLP.
+    """
+
+    standardise: Standardiser
+    stages: tuple[tuple[torch.Tensor, torch.Tensor], ...]
+    relu: bool
+
+    @torch.no_grad()
+    def logits(self, features: torch.Tensor) -> torch.Tensor:
+        """Scores ``(layers, seeds, items, classes)`` of features ``(layers, items, width)``."""
+        return _forward(self.standardise(features.float())[:, None], self.stages, self.relu)
+
+    def predict(self, features: torch.Tensor) -> np.ndarray:
+        """The best class: integers ``(layers, seeds, items)``."""
+        return self.logits(features).argmax(-1).numpy()
+
+    def correct(self, features: torch.Tensor, labels: Labels) -> np.ndarray:
+        """Whether each item is right: floats 0/1 ``(layers, seeds, items)``. A label of -1 (unseen) is never right."""
+        return (self.predict(features) == np.asarray(labels)).astype(float)
+
+    def log_loss(self, features: torch.Tensor, labels: Labels) -> np.ndarray:
+        """Negative log-likelihood of each item in bits: ``(layers, seeds, items)``."""
+        target = torch.as_tensor(np.asarray(labels))
+        log_probability = self.logits(features).log_softmax(-1)
+        picked = log_probability.gather(-1, target.expand(log_probability.shape[:-1])[..., None])[..., 0]
+        return (-picked / math.log(2)).numpy()
+
+
+def stack_words(
+    vectors: Sequence[torch.Tensor], chosen: Sequence[tuple[int, int]] | None = None
+) -> torch.Tensor:
+    """Word vectors of sentences, each ``(layers, words, width)``, as one tensor ``(layers, items, width)``.
+
+    ``chosen`` names items as (sentence, word); without it every word is taken, sentence by sentence.
+    """
+    if chosen is None:
+        return torch.cat(list(vectors), dim=1)
+    return torch.stack([vectors[sentence][:, word] for sentence, word in chosen], dim=1)
+
+
+def encode_labels(
+    train: Sequence[Hashable], test: Sequence[Hashable]
+) -> tuple[np.ndarray, np.ndarray, list[Hashable]]:
+    """Labels as integers, and their names. A test label that training never showed is -1, which counts as wrong."""
+    names = sorted(set(train), key=str)
+    index = {name: place for place, name in enumerate(names)}
+    return np.array([index[x] for x in train]), np.array([index.get(x, -1) for x in test]), names
+
+
+def train_probe(
+    features: torch.Tensor,
+    labels: Labels,
+    *,
+    classes: int | None = None,
+    seeds: int = 3,
+    hidden: int = 0,
+    rank: int = 0,
+    epochs: int = 12,
+    batch: int = 256,
+    steps: int = 200,
+    learning_rate: float = 0.01,
+    penalty: float = 1.0,
+    seed: int = 0,
+) -> Probe:
+    """Train a softmax probe on every layer: linear, of limited ``rank``, or an MLP with ``hidden`` units.
+
+    ``features`` is ``(layers, items, width)``, ``labels`` ``(items,)``. Adam on minibatches with a linear decay, for
+    ``epochs`` but at least ``steps`` steps; ``penalty`` is the precision of a Gaussian prior on the weights (in nats,
+    divided by the number of items), so it fades as data grow. Layer by layer as in liu2019linguistic, with a fixed
+    length of training in place of early stopping. Raises BertologyError if items and labels disagree.
+    """
+    features, target = _checked(features, labels)
+    classes = classes or int(target.max()) + 1
+    standardise = Standardiser.fit(features)
+    stages = _initial(len(features), seeds, features.shape[-1], classes, hidden or rank, bool(hidden), seed)
+    scaled = standardise(features)
+    whiten = whitening(scaled, floor=0.1)
+    scaled = scaled @ whiten
+
+    def loss(rows: torch.Tensor) -> torch.Tensor:  # rows: (seeds, batch)
+        logits = _forward(scaled[:, rows], stages, bool(hidden))
+        prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * len(target))
+        return _cross_entropy(logits, target[rows]) + prior
+
+    parameters = [tensor for stage in stages for tensor in stage]
+    _minimise(loss, parameters, len(target), seeds, epochs, batch, steps, learning_rate, seed)
+    return Probe(standardise, _finished(stages, whiten), bool(hidden))
+
+
+def probe_correctness(
+    train: torch.Tensor, train_labels: Labels, test: torch.Tensor, test_labels: Labels, **settings
+) -> np.ndarray:
+    """Train on one set, score another: 0/1 ``(layers, seeds, items)``; settings as in ``train_probe``."""
+    return train_probe(train, train_labels, **settings).correct(test, test_labels)
+
+
+@dataclass(frozen=True)
+class RidgeProbe:
+    """Linear regression per layer: ``weights (layers, width, targets)``, ``penalty (layers,)`` chosen, ``offset``."""
+
+    standardise: Standardiser
+    weights: torch.Tensor
+    offset: torch.Tensor
+    penalty: torch.Tensor
+
+    def predict(self, features: torch.Tensor) -> torch.Tensor:
+        """Predicted targets ``(layers, items, targets)``."""
+        return self.standardise(features.double()) @ self.weights + self.offset
+
+
+def fit_ridge(
+    features: torch.Tensor, targets: torch.Tensor, penalties: Sequence[float] = (0.1, 1, 10, 100, 1e3, 1e4)
+) -> RidgeProbe:
+    """Ridge regression of ``targets (items,)`` or ``(items, targets)`` on each layer of ``(layers, items, width)``.
+
+    One eigendecomposition of the Gram matrix serves all penalties; the one with the smallest leave-one-out error
+    (closed form by the diagonal of the hat matrix) is taken for each layer.
+    """
+    features = features.double()
+    targets = torch.as_tensor(targets).double().reshape(features.shape[1], -1)
+    standardise, offset = Standardiser.fit(features), targets.mean(0)
+    scaled, centred = standardise(features), targets - offset
+    values, vectors = torch.linalg.eigh(scaled.mT @ scaled)
+    rotated = scaled @ vectors  # (layers, items, width)
+    moments = rotated.mT @ centred
+    errors, solutions = [], []
+    for penalty in penalties:
+        shrink = 1 / (values.clamp_min(0) + penalty)
+        solution = shrink[..., None] * moments
+        leverage = (rotated.square() * shrink[:, None]).sum(-1, keepdim=True) + 1 / features.shape[1]
+        residual = (centred - rotated @ solution) / (1 - leverage).clamp_min(1e-6)
+        errors.append(residual.square().mean((1, 2)))
+        solutions.append(vectors @ solution)
+    best = torch.stack(errors).argmin(0)
+    weights = torch.stack(solutions)[best, torch.arange(len(features))]
+    return RidgeProbe(standardise, weights, offset, torch.tensor(penalties, dtype=torch.double)[best])
+
+
+@dataclass(frozen=True)
+class WordSelector:
+    """Scores each word of a sentence: ``weights (layers, seeds, width)``."""
+
+    standardise: Standardiser
+    weights: torch.Tensor
+
+    def select(self, vectors: Sequence[torch.Tensor]) -> np.ndarray:
+        """The place of the best word: integers ``(layers, seeds, sentences)``; vectors as for ``train_selector``."""
+        scores = [torch.einsum("lnd,lsd->lsn", self.standardise(v.float()), self.weights) for v in vectors]
+        return torch.stack([score.argmax(-1) for score in scores], dim=-1).numpy()
+
+    def correct(self, vectors: Sequence[torch.Tensor], places: Sequence[int]) -> np.ndarray:
+        """Whether the wanted word is selected: 0/1 ``(layers, seeds, sentences)``."""
+        return (self.select(vectors) == np.asarray(places)).astype(float)
+
+
+def train_selector(
+    vectors: Sequence[torch.Tensor],
+    places: Sequence[int],
+    *,
+    seeds: int = 3,
+    epochs: int = 12,
+    batch: int = 64,
+    steps: int = 200,
+    learning_rate: float = 0.01,
+    penalty: float = 1.0,
+    seed: int = 0,
+) -> WordSelector:
+    """Learn to point at one word of each sentence, a softmax over its words (the diagnostic classifier of lin2019open).
+
+    ``vectors`` holds ``(layers, words, width)`` a sentence, ``places`` the 0-based index of the wanted word.
+    """
+    standardise = Standardiser.fit(torch.cat(list(vectors), dim=1).float())
+    padded = torch.nn.utils.rnn.pad_sequence([standardise(v.float()).transpose(0, 1) for v in vectors])
+    padded = padded.permute(2, 1, 0, 3)  # (layers, sentences, words, width)
+    lengths = torch.tensor([v.shape[1] for v in vectors])
+    outside = torch.arange(padded.shape[2]) >= lengths[:, None]
+    target, generator = torch.as_tensor(places), torch.Generator().manual_seed(seed)
+    start = 0.01 * torch.randn(1, seeds, padded.shape[-1], generator=generator)
+    weights = start.repeat(len(padded), 1, 1).requires_grad_()
+
+    def loss(rows: torch.Tensor) -> torch.Tensor:
+        scores = (padded[:, rows] @ weights[:, :, None, :, None])[..., 0]  # (layers, seeds, batch, words)
+        prior = weights.square().sum() * penalty / (2 * len(target))
+        return _cross_entropy(scores.masked_fill(outside[rows], -1e9), target[rows]) + prior
+
+    _minimise(loss, [weights], len(target), seeds, epochs, batch, steps, learning_rate, seed)
+    return WordSelector(standardise, weights.detach())
+
+
+@dataclass(frozen=True)
+class ScalarMix:
+    """Probes that each read a learnt mixture of layers.
+
+    ``shares (mixes, seeds, layers)`` sum to 1; ``stages`` as in ``Probe`` with mixes in the place of layers.
+    """
+
+    standardise: Standardiser
+    shares: torch.Tensor
+    stages: tuple[tuple[torch.Tensor, torch.Tensor], ...]
+    relu: bool
+
+    @torch.no_grad()
+    def correct(self, features: torch.Tensor, labels: Labels) -> np.ndarray:
+        """Whether each item is right: 0/1 ``(mixes, seeds, items)``, from ``(layers, items, width)``."""
+        scaled = self.standardise(features.float())[:, None]
+        found = [_forward(_mixed(share[None], scaled), _only(self.stages, place), self.relu).argmax(-1)[0]
+                 for place, share in enumerate(self.shares)]  # one mix at a time: (mixes, seeds, items, width) is large
+        return (torch.stack(found).numpy() == np.asarray(labels)).astype(float)
+
+
+def train_scalar_mix(
+    features: torch.Tensor,
+    labels: Labels,
+    *,
+    cumulative: bool = False,
+    classes: int | None = None,
+    seeds: int = 3,
+    hidden: int = 0,
+    epochs: int = 12,
+    batch: int = 256,
+    steps: int = 200,
+    learning_rate: float = 0.01,
+    penalty: float = 1.0,
+    seed: int = 0,
+) -> ScalarMix:
+    """Probe a softmax-weighted sum of layers (tenney2019bert): one mix of all, or with ``cumulative`` mix l of 0..l.
+
+    All cumulative mixes train together, as a mask on the mixing logits. Deviations: each layer is standardised, so
+    that shares compare like with like, and the study's common factor is left to the classifier's weights.
+    """
+    features, target = _checked(features, labels)
+    layers, _, width = features.shape
+    classes = classes or int(target.max()) + 1
+    standardise = Standardiser.fit(features)
+    scaled = standardise(features)
+    readable = torch.ones(layers, layers).tril().bool() if cumulative else torch.ones(1, layers).bool()
+    mixing = torch.zeros(len(readable), seeds, layers, requires_grad=True)
+    stages = _initial(len(readable), seeds, width, classes, hidden, bool(hidden), seed)
+
+    def shares() -> torch.Tensor:  # the factor lets few steps move far: Adam's steps are small beside a softmax's scale
+        return (10 * mixing).masked_fill(~readable[:, None], -torch.inf).softmax(-1)
+
+    def loss(rows: torch.Tensor) -> torch.Tensor:
+        logits = _forward(_mixed(shares(), scaled[:, rows]), stages, bool(hidden))
+        prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * len(target))
+        return _cross_entropy(logits, target[rows]) + prior
+
+    parameters = [mixing, *(tensor for stage in stages for tensor in stage)]
+    _minimise(loss, parameters, len(target), seeds, epochs, batch, steps, learning_rate, seed)
+    fixed = tuple((w.detach(), b.detach()) for w, b in stages)
+    return ScalarMix(standardise, shares().detach(), fixed, bool(hidden))
+
+
+def centre_of_gravity(shares: np.ndarray | torch.Tensor) -> np.ndarray:
+    """Where a mix puts its weight, the sum of layer times share: ``(..., layers)`` to ``(...)`` (tenney2019bert)."""
+    shares = np.asarray(shares)
+    return shares @ np.arange(shares.shape[-1])
+
+
+def expected_layer(scores: np.ndarray) -> np.ndarray:
+    """Where the gain of cumulative scores ``(layers, ...)`` is made: ``(...)`` (tenney2019bert).
+
+    The gain of each layer may be negative and is used as it is, like in the study's released evaluation; the ratio is
+    unstable where the whole gain is small, and NaN where it is 0.
+    """
+    gains = np.diff(np.asarray(scores, dtype=float), axis=0)
+    total = gains.sum(0)
+    moment = np.tensordot(np.arange(1, len(gains) + 1), gains, axes=1)
+    return np.divide(moment, total, out=np.full_like(moment, np.nan), where=np.abs(total) > 1e-12)
+
+
+def shuffled_expected_layers(scores: np.ndarray, draws: int = 1000, seed: int = 0) -> np.ndarray:
+    """The control of ``expected_layer``: the same gains ``(layers,)`` in random order, ``(draws,)``."""
+    generator = np.random.default_rng(seed)
+    gains = np.diff(np.asarray(scores, dtype=float))
+    shuffled = generator.permuted(np.tile(gains, (draws, 1)), axis=1)
+    return expected_layer(np.concatenate([np.zeros((1, draws)), shuffled.cumsum(1).T]))
+
+
+def _mixed(shares: torch.Tensor, scaled: torch.Tensor) -> torch.Tensor:
+    """``(mixes, seeds, layers)`` and ``(layers, seeds or 1, items, width)`` to ``(mixes, seeds, items, width)``."""
+    return torch.einsum("msl,lsnd->msnd", shares, scaled.expand(-1, shares.shape[1], -1, -1))
+
+
+def _only(
+    stages: Sequence[tuple[torch.Tensor, torch.Tensor]], place: int
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    return [(weight[place : place + 1], bias[place : place + 1]) for weight, bias in stages]
+
+
+def _checked(features: torch.Tensor, labels: Labels) -> tuple[torch.Tensor, torch.Tensor]:
+    target = torch.as_tensor(np.asarray(labels)).long()
+    if features.ndim != 3 or features.shape[1] != len(target):
+        raise BertologyError(f"Features must be (layers, {len(target)}, width), not {tuple(features.shape)}.")
+    if len(target) == 0 or target.min() < 0:
+        raise BertologyError("Training labels must be integers from 0, at least one of them.")
+    return features.float(), target
+
+
+def _initial(
+    layers: int, seeds: int, width: int, classes: int, inner: int, bias: bool, seed: int
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Weights drawn per seed and repeated over layers, so that a layer's result depends on no other layer."""
+    generator = torch.Generator().manual_seed(seed)
+    sizes = [width, inner, classes] if inner else [width, classes]
+    stages = []
+    for place, (rows, columns) in enumerate(pairwise(sizes)):
+        scale = (2 / rows) ** 0.5 if inner else 0.01
+        weight = scale * torch.randn(1, seeds, rows, columns, generator=generator)
+        free = bias or place == len(sizes) - 2  # the inner offset of a rank-limited product would be redundant
+        offset = torch.zeros(layers, seeds, 1, columns, requires_grad=free)
+        stages.append((weight.repeat(layers, 1, 1, 1).requires_grad_(), offset))
+    return stages
+
+
+def _finished(
+    stages: Sequence[tuple[torch.Tensor, torch.Tensor]], whiten: torch.Tensor
+) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
+    """The trained stages for features that are standardised but not whitened."""
+    (first, bias), *rest = [(weight.detach(), bias.detach()) for weight, bias in stages]
+    return (whiten[:, None] @ first, bias), *rest
+
+
+def _forward(hidden: torch.Tensor, stages: Sequence[tuple[torch.Tensor, torch.Tensor]], relu: bool) -> torch.Tensor:
+    for place, (weight, bias) in enumerate(stages):
+        hidden = (hidden.relu() if relu and place else hidden) @ weight + bias
+    return hidden
+
+
+def _cross_entropy(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Mean over the items, sum over layers and seeds: each of them then trains as if alone.
+
+    ``logits (layers, seeds, batch, classes)``, ``target (seeds, batch)``.
+    """
+    flat = functional.cross_entropy(
+        logits.flatten(0, -2), target.expand(logits.shape[:-1]).flatten(), reduction="sum"
+    )
+    return flat / target.shape[-1]
+
+
+def _minimise(
+    loss: Callable[[torch.Tensor], torch.Tensor],
+    parameters: Sequence[torch.Tensor],
+    items: int,
+    seeds: int,
+    epochs: int,
+    batch: int,
+    steps: int,
+    learning_rate: float,
+    seed: int,
+) -> None:
+    """Adam on minibatches ``(seeds, batch)``; each seed reads the items in its own order; the rate falls to zero."""
+    generator = torch.Generator().manual_seed(seed + 1)
+    batch = min(batch, items)
+    a_pass = items // batch
+    total = max(epochs * a_pass, steps)
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    optimiser = torch.optim.Adam(trained, lr=learning_rate)
+    for step in range(total):
+        if step % a_pass == 0:
+            order = torch.stack([torch.randperm(items, generator=generator) for _ in range(seeds)])
+        place = (step % a_pass) * batch
+        optimiser.param_groups[0]["lr"] = learning_rate * (1 - step / total)
+        optimiser.zero_grad()
+        loss(order[:, place : place + batch]).backward()
+        optimiser.step()

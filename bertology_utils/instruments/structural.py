@@ -1,0 +1,268 @@
+"""Structural probes: tree distance and depth as squared norms in a linear projection of all layers at once.
+
+After hewitt2019structural. Needs torch, ``scaling`` and ``trees``; knows no model: vectors are a list over
+sentences of ``(layers, words, width)``, trees a list of heads. Layers and seeds are batch axes; squared
+distances come from the Gram matrix, so no tensor of differences is ever built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import trees
+from bertology_utils.instruments.scaling import Standardiser
+
+Vectors = Sequence[torch.Tensor]
+
+
+def squared_distances(projected: torch.Tensor) -> torch.Tensor:
+    """Squared distances between rows, ``(..., words, rank)`` to ``(..., words, words)``, by way of the Gram matrix."""
+    gram = projected @ projected.mT
+    norms = gram.diagonal(dim1=-2, dim2=-1)
+    return norms[..., :, None] + norms[..., None, :] - 2 * gram
+
+
+def tree_coordinates(heads: trees.Heads) -> np.ndarray:
+    """Coordinates ``(words, words)`` whose squared distances are the tree distances (classical scaling, exact)."""
+    values, vectors = np.linalg.eigh(_double_centred(trees.tree_distances(heads)))
+    return vectors * np.sqrt(values.clip(0))
+
+
+@dataclass(frozen=True)
+class StructuralProbe:
+    """A projection per layer and seed, ``transform (layers, seeds, width, rank)``, and where it puts the origin.
+
+    ``origin (layers, seeds, 1, rank)`` matters to depths only: distances do not see it.
+    """
+
+    standardise: Standardiser
+    transform: torch.Tensor
+    origin: torch.Tensor
+
+    @torch.no_grad()
+    def project(self, vectors: torch.Tensor) -> torch.Tensor:
+        """``(layers, words, width)`` to ``(layers, seeds, words, rank)``."""
+        return self.standardise(vectors.float())[:, None] @ self.transform + self.origin
+
+    def distances(self, vectors: Vectors) -> list[np.ndarray]:
+        """Predicted squared distances of each sentence: ``(layers, seeds, words, words)``."""
+        return [squared_distances(self.project(sentence)).numpy() for sentence in vectors]
+
+    def depths(self, vectors: Vectors) -> list[np.ndarray]:
+        """Predicted squared norms of each sentence: ``(layers, seeds, words)``."""
+        return [self.project(sentence).square().sum(-1).numpy() for sentence in vectors]
+
+
+@dataclass(frozen=True)
+class DistanceScores:
+    """Per sentence ``uuas`` and ``spearman``, both ``(layers, seeds, sentences)``; DSpr. ``(layers, seeds)``.
+
+    ``hits (layers, seeds, sentences)`` and ``edges (sentences,)`` give micro averages: ``hits.sum(-1) / edges.sum()``.
+    A sentence without scored edges has UUAS NaN.
+    """
+
+    uuas: np.ndarray
+    spearman: np.ndarray
+    dspr: np.ndarray
+    hits: np.ndarray
+    edges: np.ndarray
+
+
+@dataclass(frozen=True)
+class DepthScores:
+    """Per sentence ``root`` (0/1) and ``spearman``, both ``(layers, seeds, sentences)``; NSpr. ``(layers, seeds)``."""
+
+    root: np.ndarray
+    spearman: np.ndarray
+    nspr: np.ndarray
+
+
+def fit_distance_probe(vectors: Vectors, heads: Sequence[trees.Heads], **settings) -> StructuralProbe:
+    """Learn projections whose squared distances are tree distances; settings as in ``_fit``.
+
+    The loss is the study's: the mean over sentences of the mean absolute difference over pairs of words.
+    """
+    targets = [torch.from_numpy(trees.tree_distances(tree)).float() for tree in heads]
+    return _fit(vectors, targets, _distance_loss, **settings)
+
+
+def fit_depth_probe(vectors: Vectors, heads: Sequence[trees.Heads], **settings) -> StructuralProbe:
+    """Learn projections whose squared norms are depths in the tree; settings as in ``_fit``.
+
+    The origin is learnt, because standardising has moved it (a deviation from the study).
+    """
+    targets = [torch.from_numpy(trees.tree_depths(tree)).float() for tree in heads]
+    return _fit(vectors, targets, _depth_loss, **settings)
+
+
+def score_distances(
+    predicted: Sequence[np.ndarray], heads: Sequence[trees.Heads], keep: Sequence[Sequence[bool]] | None = None
+) -> DistanceScores:
+    """Score predicted distances ``(layers, seeds, words, words)`` a sentence, or any leading axes (a baseline's too).
+
+    ``keep`` marks the words that the attachment score reads (no punctuation); correlations read all words. DSpr.
+    takes the lengths 5 to 50, or all lengths if no sentence is that long.
+    """
+    masks = keep if keep is not None else [None] * len(heads)
+    found = [trees.attachment_hits(*item) for item in zip(predicted, heads, masks, strict=True)]
+    hits = np.stack([hit for hit, _ in found], axis=-1)
+    edges = np.array([total for _, total in found])
+    ranks = [trees.sentence_distance_spearman(guess, trees.tree_distances(tree))
+             for guess, tree in zip(predicted, heads, strict=True)]
+    uuas = np.divide(hits, edges, out=np.full(hits.shape, np.nan), where=edges > 0)
+    return DistanceScores(uuas, np.stack(ranks, axis=-1), _over_lengths(ranks, heads), hits, edges)
+
+
+def score_depths(
+    predicted: Sequence[np.ndarray], heads: Sequence[trees.Heads], keep: Sequence[Sequence[bool]] | None = None
+) -> DepthScores:
+    """Score predicted depths ``(layers, seeds, words)`` a sentence: the least deep kept word should be the root."""
+    roots, ranks = [], []
+    for place, (guess, tree) in enumerate(zip(predicted, heads, strict=True)):
+        hidden = np.zeros(len(tree), bool) if keep is None else ~np.asarray(keep[place], bool)
+        roots.append(np.where(hidden, np.inf, guess).argmin(-1) == list(tree).index(-1))
+        ranks.append(trees.row_spearman(guess, np.broadcast_to(trees.tree_depths(tree), guess.shape)))
+    return DepthScores(np.stack(roots, -1).astype(float), np.stack(ranks, -1), _over_lengths(ranks, heads))
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Sentences of like length, padded: ``words (layers, sentences, words, width)``, ``present (sentences, words)``."""
+
+    words: torch.Tensor
+    present: torch.Tensor
+    target: torch.Tensor
+
+
+def _fit(
+    vectors: Vectors,
+    targets: Sequence[torch.Tensor],
+    loss,
+    *,
+    rank: int = 64,
+    seeds: int = 3,
+    epochs: int = 20,
+    batch_words: int = 300,
+    learning_rate: float = 0.003,
+    held_out: float = 0.1,
+    seed: int = 0,
+) -> StructuralProbe:
+    """Adam with a falling rate from small noise, as in the study; the epoch best on held-out sentences is kept.
+
+    ``rank`` is at most the width; ``batch_words`` the padded words of a minibatch; ``held_out`` the share of
+    sentences that choose the epoch, for each layer and seed. Seeds differ in their starting noise and in nothing else.
+    The vectors are standardised, so the noise is a tenth of the study's: what it projects of irrelevant directions
+    has to be unlearnt. They are not whitened: with few sentences a probe of whitened vectors finds fewer trees.
+    Raises BertologyError if vectors and trees disagree.
+    """
+    _check(vectors, targets)
+    generator = torch.Generator().manual_seed(seed)
+    standardise = Standardiser.fit(torch.cat(list(vectors), dim=1).float())
+    order = torch.randperm(len(vectors), generator=generator).tolist()
+    aside = max(1, round(held_out * len(order))) if len(order) > 1 else 0
+    train = _batches(vectors, targets, order[aside:], standardise, batch_words)
+    development = _batches(vectors, targets, order[:aside] or order, standardise, batch_words)
+    layers, _, width = vectors[0].shape
+    noise = (torch.rand(1, seeds, width, min(rank, width), generator=generator) - 0.5) / 100
+    transform = noise.repeat(layers, 1, 1, 1).requires_grad_()
+    origin = torch.full((layers, seeds, 1, transform.shape[-1]), 0.05, requires_grad=True)
+    optimiser = torch.optim.Adam([transform, origin], lr=learning_rate)
+    best = _Best(transform, origin)
+    for step in range(epochs):
+        best.update(transform, origin, development, loss)
+        optimiser.param_groups[0]["lr"] = learning_rate * (1 - step / epochs)
+        for place in torch.randperm(len(train), generator=generator).tolist():
+            optimiser.zero_grad()
+            loss(transform, origin, train[place]).mean(-1).sum().backward()
+            optimiser.step()
+    best.update(transform, origin, development, loss)
+    return StructuralProbe(standardise, best.transform, best.origin)
+
+
+class _Best:
+    """Keeps, for each layer and seed, the parameters with the smallest held-out loss so far."""
+
+    def __init__(self, transform: torch.Tensor, origin: torch.Tensor):
+        self.transform, self.origin = transform.detach().clone(), origin.detach().clone()
+        self.loss = torch.full(transform.shape[:2], torch.inf)
+
+    @torch.no_grad()
+    def update(self, transform: torch.Tensor, origin: torch.Tensor, batches: list[_Batch], loss) -> None:
+        now = torch.cat([loss(transform, origin, batch) for batch in batches], dim=-1).mean(-1)
+        better = (now < self.loss)[:, :, None, None]
+        self.loss = torch.minimum(now, self.loss)
+        self.transform = torch.where(better, transform, self.transform)
+        self.origin = torch.where(better, origin, self.origin)
+
+
+def _distance_loss(transform: torch.Tensor, origin: torch.Tensor, batch: _Batch) -> torch.Tensor:
+    """Mean absolute difference over pairs of words: ``(layers, seeds, sentences)``."""
+    pairs = batch.present[:, :, None] & batch.present[:, None, :]
+    misses = (squared_distances(_projected(transform, batch)) - batch.target).abs() * pairs
+    return misses.sum((-1, -2)) / pairs.sum((-1, -2))
+
+
+def _depth_loss(transform: torch.Tensor, origin: torch.Tensor, batch: _Batch) -> torch.Tensor:
+    """Mean absolute difference over words: ``(layers, seeds, sentences)``."""
+    norms = (_projected(transform, batch) + origin[:, :, None]).square().sum(-1)
+    return ((norms - batch.target).abs() * batch.present).sum(-1) / batch.present.sum(-1)
+
+
+def _projected(transform: torch.Tensor, batch: _Batch) -> torch.Tensor:
+    """``(layers, seeds, sentences, words, rank)``; one matrix product over all the words of the batch."""
+    flat = batch.words.flatten(1, 2)[:, None] @ transform
+    return flat.unflatten(2, batch.words.shape[1:3])
+
+
+def _batches(
+    vectors: Vectors,
+    targets: Sequence[torch.Tensor],
+    chosen: list[int],
+    standardise: Standardiser,
+    batch_words: int,
+) -> list[_Batch]:
+    """Sentences sorted by length and cut so that a padded batch has at most ``batch_words`` words (or one sentence)."""
+    groups: list[list[int]] = []
+    for place in sorted(chosen, key=lambda place: len(targets[place])):
+        if groups and (len(groups[-1]) + 1) * len(targets[place]) <= batch_words:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    ready = {place: standardise(vectors[place].float()) for place in chosen}
+    return [_padded([ready[place] for place in group], [targets[place] for place in group]) for group in groups]
+
+
+def _padded(vectors: list[torch.Tensor], targets: list[torch.Tensor]) -> _Batch:
+    longest = max(len(target) for target in targets)
+    words = torch.zeros(len(vectors[0]), len(vectors), longest, vectors[0].shape[-1])
+    target = torch.zeros(len(vectors), *[longest] * targets[0].ndim)
+    for place, (vector, gold) in enumerate(zip(vectors, targets, strict=True)):
+        words[:, place, : len(gold)] = vector
+        target[place][tuple(slice(size) for size in gold.shape)] = gold
+    present = torch.arange(longest) < torch.tensor([len(gold) for gold in targets])[:, None]
+    return _Batch(words, present, target)
+
+
+def _double_centred(distances: np.ndarray) -> np.ndarray:
+    rows = distances.mean(1, keepdims=True)
+    return -0.5 * (distances - rows - rows.T + distances.mean())
+
+
+def _over_lengths(scores: list[np.ndarray], heads: Sequence[trees.Heads]) -> np.ndarray:
+    lengths = [len(tree) for tree in heads]
+    return trees.mean_over_lengths(scores, lengths, *((5, 50) if max(lengths) >= 5 else (2, 4)))
+
+
+def _check(vectors: Vectors, targets: Sequence[torch.Tensor]) -> None:
+    if len(vectors) != len(targets) or not vectors:
+        raise BertologyError(f"There are {len(vectors)} sentences of vectors and {len(targets)} trees.")
+    for place, (vector, target) in enumerate(zip(vectors, targets, strict=True)):
+        if vector.ndim != 3 or vector.shape[1] != len(target):
+            raise BertologyError(
+                f"Sentence {place}: vectors {tuple(vector.shape)} should be (layers, {len(target)}, width)."
+            )

@@ -1,0 +1,115 @@
+"""Tensor product decomposition of sentence vectors: which role scheme rebuilds them best (mccoy2019rnns).
+
+A sentence is rebuilt as a linear map of the sum over its words of filler (a word vector) times role (one-hot). Depends
+on `probes` (ridge) and on the trees of the grammar; fillers are the principal components of the model's own word
+vectors, where the study learns them (a deviation that turns the fit into one closed form).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from bertology_utils.activations import sentence_vectors, word_vectors
+from bertology_utils.instruments.probes import fit_ridge
+from bertology_utils.language.grammar import Sentence, generate
+from bertology_utils.models import Specimen
+
+Role = object
+PATH_STEPS = 2
+
+
+def left_to_right(sentence: Sentence) -> list[Role]:
+    return list(range(len(sentence.words)))
+
+
+def right_to_left(sentence: Sentence) -> list[Role]:
+    return list(range(len(sentence.words)))[::-1]
+
+
+def bidirectional(sentence: Sentence) -> list[Role]:
+    return list(zip(left_to_right(sentence), right_to_left(sentence), strict=True))
+
+
+def bag_of_words(sentence: Sentence) -> list[Role]:
+    return [0] * len(sentence.words)
+
+
+def tree_position(sentence: Sentence) -> list[Role]:
+    """The last steps of the path from the root: on which side of its head each word and its head hang."""
+    return [_path(sentence.heads, i) for i in range(len(sentence.words))]
+
+
+def _path(heads: Sequence[int], word: int) -> tuple[str, ...]:
+    steps: list[str] = []
+    while heads[word] >= 0 and len(steps) < PATH_STEPS:
+        steps.append("left" if word < heads[word] else "right")
+        word = heads[word]
+    return (*steps, "root") if heads[word] < 0 else tuple(steps)
+
+
+SCHEMES: dict[str, Callable[[Sentence], list[Role]]] = {
+    "left_to_right": left_to_right,
+    "right_to_left": right_to_left,
+    "bidirectional": bidirectional,
+    "bag_of_words": bag_of_words,
+    "tree": tree_position,
+}
+
+
+def bindings(sentences: Sequence[Sentence], fillers: Sequence[np.ndarray], scheme: str,
+             known: dict[Role, int] | None = None) -> tuple[np.ndarray, dict[Role, int]]:
+    """Sums of filler times role, `(sentences, roles * filler width)`, and the roles' order.
+
+    `fillers` holds `(words, filler width)` a sentence. A role that is not in `known` binds nothing.
+    """
+    roles = [SCHEMES[scheme](sentence) for sentence in sentences]
+    if known is None:
+        known = {role: place for place, role in enumerate(sorted({r for rs in roles for r in rs}, key=str))}
+    sums = np.zeros((len(sentences), len(known), fillers[0].shape[1]))
+    for row, (sentence_roles, vectors) in enumerate(zip(roles, fillers, strict=True)):
+        for role, vector in zip(sentence_roles, vectors, strict=True):
+            if role in known:
+                sums[row, known[role]] += vector
+    return sums.reshape(len(sentences), -1), known
+
+
+def decomposition_errors(
+    specimen: Specimen, train: Sequence[Sentence], test: Sequence[Sentence], layer: int, width: int = 12,
+    pool: str = "cls",
+) -> dict[str, np.ndarray]:
+    """Held-out squared error of each scheme, `(test sentences,)`, in units of the vectors' variance in training.
+
+    The vector is [CLS] (or the mean over words) at `layer`. Fillers are the word vectors of layer 0 reduced to `width`
+    principal components, without the positions that the embedding layer adds being taken off.
+    """
+    words = [s.words for s in (*train, *test)]
+    fillers = _components([v[0].numpy() for v in word_vectors(specimen, words)], width)
+    target = sentence_vectors(specimen, words, pool)[layer].double()
+    mean, spread = target[: len(train)].mean(0), target[: len(train)].var(0).sum()
+    errors = {}
+    for scheme in SCHEMES:
+        first, known = bindings(train, fillers[: len(train)], scheme)
+        second, _ = bindings(test, fillers[len(train) :], scheme, known)
+        probe = fit_ridge(torch.from_numpy(first)[None], target[: len(train)] - mean)
+        rebuilt = probe.predict(torch.from_numpy(second)[None])[0] + mean
+        errors[scheme] = ((rebuilt - target[len(train) :]).square().sum(1) / spread).numpy()
+    return errors
+
+
+def _components(vectors: list[np.ndarray], width: int) -> list[np.ndarray]:
+    stacked = np.concatenate(vectors)
+    mean = stacked.mean(0)
+    _, basis = np.linalg.eigh(np.cov((stacked - mean).T))
+    return [np.c_[(v - mean) @ basis[:, ::-1][:, :width], np.ones(len(v))] for v in vectors]
+
+
+def short_sentences(n: int, seed: int = 0, split: str = "train", longest: int = 8) -> list[Sentence]:
+    """`n` sentences of one clause and at most `longest` words, so that every role of every scheme is met often."""
+    found: list[Sentence] = []
+    while len(found) < n:
+        found += [s for s in generate(3 * n, seed=seed, split=split, kind="simple") if len(s.words) <= longest]
+        seed += 1000
+    return found[:n]

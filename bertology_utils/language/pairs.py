@@ -1,0 +1,341 @@
+"""Minimal pairs and paired clozes: agreement, polarity items, reflexives, determiners, role reversal and negation.
+
+It depends on `grammar` (phrases) and knows nothing of models: a pair is two word sequences and the place to look at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from random import Random
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.language.grammar import FINITE_BE, LIVING, LOCATIVES, PLACE_ROLE, Grammar
+from bertology_utils.language.grammar_trees import Phrase, Sentence, Word
+from bertology_utils.language.lexicon import Verb
+
+MASK = "[MASK]"
+STRUCTURES = ("pp", "relative", "object_relative")
+NUMBERS = ("singular", "plural")
+NEAR = {**LOCATIVES, **dict.fromkeys(LIVING, ("near", "behind", "beside", "with"))}
+NEUTRAL = {"ever": ("often", "always", "also"), "any": ("some", "the"), "yet": ("already",)}
+NPI_CONDITIONS = ("licensor", "scope", "npi")
+
+# agent, verb (past = participle), patient: the reverse is odd or impossible
+ROLES = """
+cat chased mouse; teacher taught student; doctor helped patient; hunter killed bear; dog chased rabbit; mother fed baby;
+farmer fed chicken; spider caught fly; policeman caught thief; queen punished servant; nurse helped patient;
+fisherman caught fish; waiter served guest; judge punished thief;
+wolf attacked sheep; fox killed chicken; captain led sailor; father carried baby; lion killed deer;
+owl caught mouse; rider whipped horse; general commanded soldier;
+boy bought toy; girl read book; man repaired car; woman cooked soup
+"""
+
+# thing, its class, a class that it does not belong to and that takes the same article
+CLASSES = """
+robin bird fish; rose flower bird; oak tree bird; trout fish bird; hammer tool fruit; apple fruit tool;
+carrot vegetable tool; car vehicle flower; bus vehicle plant; eagle bird tree; salmon fish flower; banana fruit bird;
+sparrow bird tool; daisy flower bird; lily flower fish; lemon fruit bird; shark fish tree; knife tool fish;
+saw tool fruit; potato vegetable bird; pine tree fish; truck vehicle fruit; shirt garment fruit; duck bird fish;
+dog animal insect; ant insect animal; bee insect animal; horse animal instrument; piano instrument animal;
+violin instrument insect; cow animal insect; fly insect instrument; guitar instrument animal; lion animal insect
+"""
+
+
+@dataclass(frozen=True)
+class MinimalPair:
+    """An acceptable and an unacceptable sentence; `focus` is the index of the word whose probability decides."""
+
+    good: tuple[str, ...]
+    bad: tuple[str, ...]
+    focus: int
+    phenomenon: str
+    condition: dict[str, int | str] = field(default_factory=dict, hash=False)
+
+    def differing(self) -> tuple[int, ...]:
+        """The positions at which the two sentences differ (they are equally long)."""
+        return tuple(i for i, (good, bad) in enumerate(zip(self.good, self.bad, strict=True)) if good != bad)
+
+
+@dataclass(frozen=True)
+class Cloze:
+    """A sentence with `[MASK]` at index `focus`, and a candidate that makes it true and one that makes it false."""
+
+    words: tuple[str, ...]
+    focus: int
+    true: str
+    false: str
+    phenomenon: str
+    condition: dict[str, int | str] = field(default_factory=dict, hash=False)
+
+
+def _swap(words: tuple[str, ...], changes: dict[int, str]) -> tuple[str, ...]:
+    return tuple(changes.get(i, word) for i, word in enumerate(words))
+
+
+def _other(number: str) -> str:
+    return NUMBERS[number == "singular"]
+
+
+def _check(name: str, value: object, options: tuple) -> None:
+    if value not in options:
+        raise BertologyError(f"{name} is {value!r}; choose one of {', '.join(map(repr, options))}.")
+
+
+# Agreement ------------------------------------------------------------------------------------------------------------
+
+def agreement_pairs(n: int, attractors: int = 0, structure: str = "mixed", nonsense: bool = False, seed: int = 0,
+                    split: str = "train", agreeing: int = 0) -> list[MinimalPair]:
+    """Subject and verb; good and bad differ in the number of one finite verb form (goldberg2019assessing).
+
+    `attractors` nouns (0-3) of the other number and `agreeing` nouns of the same number stand between subject and
+    verb, inside prepositional phrases (`pp`), a subject relative clause or an object relative clause. Determiners are
+    `the` and relative verbs in the past, so that only the subject noun tells the number. `nonsense` breaks selectional
+    preferences and keeps the structure (after Gulordava et al. 2018).
+    """
+    _check("structure", structure, (*STRUCTURES, "mixed"))
+    _check("attractors", attractors, (0, 1, 2, 3))
+    grammar = Grammar(split, seed, sense=not nonsense)
+    pairs = []
+    for i in range(n):
+        chosen = STRUCTURES[i % 3] if structure == "mixed" else structure
+        pairs.append(_agreement_pair(grammar, attractors, agreeing, chosen, NUMBERS[i // 3 % 2], nonsense))
+    return pairs
+
+
+def _agreement_pair(grammar: Grammar, attractors: int, agreeing: int, structure: str, number: str,
+                    nonsense: bool) -> MinimalPair:
+    numbers = [_other(number)] * attractors + [number] * agreeing
+    grammar.rng.shuffle(numbers)
+    verb = None if grammar.chance(0.4) else grammar.verb(grammar.pick(("intransitive", "motion", "transitive",
+                                                                         "experiencer")))
+    kind = grammar.kind(verb.subjects if verb else LIVING)
+    subject = grammar.common_noun(kind, "agent", "nsubj", number, 0.15, "the")
+    if numbers:
+        subject.parts.append(_interruption(grammar, subject, numbers, structure))
+    predicate, wrong = _agreeing_predicate(grammar, subject, verb)
+    sentence = grammar.finish(Phrase("S", [subject, predicate], 1, "root"))
+    focus = int(sentence.features["focus"])
+    condition = {"attractors": attractors, "agreeing": agreeing, "structure": structure if numbers else "simple",
+                 "number": number, "nonsense": int(nonsense), "verb": "lexical" if verb else "copula",
+                 "subject": sentence.features["subject"], "distance": focus - int(sentence.features["subject"])}
+    return MinimalPair(sentence.words, _swap(sentence.words, {focus: wrong}), focus, "agreement", condition)
+
+
+def _agreeing_predicate(grammar: Grammar, subject: Phrase, verb: Verb | None) -> tuple[Phrase, str]:
+    """A predicate in the present (or `was`), with the form that would not agree."""
+    if verb is None:
+        tense = grammar.pick(("present", "present", "past"))
+        adjective = Phrase("ADJP", [Word(grammar.adjective(subject.kinds[0]), "ADJ")], 0)
+        wrong = FINITE_BE[tense, _other(subject.number), 3]
+        return Phrase("VP", [grammar.copula(subject, tense), adjective], 1), wrong
+    group = grammar.conjugate(verb, subject, "present")
+    complements = grammar.complements(verb, "present", 0) or [grammar.prepositional("obl", PLACE_ROLE)]
+    return Phrase("VP", [*group, *complements], 0), verb.base if subject.number == "singular" else verb.third
+
+
+def _interruption(grammar: Grammar, subject: Phrase, numbers: list[str], structure: str) -> Phrase:
+    """What stands between subject and verb, with one noun for each number, in order."""
+    if structure == "pp":
+        return _near(grammar, numbers)
+    role = ("theme", "obj") if structure == "relative" else ("experiencer", "nsubj")
+    verbs = [verb for verb in grammar.lexicon.verbs["experiencer"] if "neutral" in verb.subjects + verb.objects]
+    verb = grammar.pick(verbs)
+    selected = verb.objects if structure == "relative" else verb.subjects
+    noun = grammar.common_noun(grammar.kind(selected), *role, numbers[0], 0.1, "the")
+    if len(numbers) > 1:
+        noun.parts.append(_near(grammar, numbers[1:]))
+    past = Word(verb.past, "VERB", "dep", None, "past", lemma=verb.base)
+    if structure == "relative":
+        relative, clause = "nsubj", Phrase("S", [Phrase("VP", [past, noun], 0)], 0)
+    else:
+        relative, clause = "obj", Phrase("S", [noun, Phrase("VP", [past], 0)], 1)
+    return Phrase("SBAR", [Word("that", "PRON", relative, subject.number), clause], 1, "acl:relcl")
+
+
+def _near(grammar: Grammar, numbers: list[str]) -> Phrase:
+    """A chain of prepositional phrases, each inside the one before."""
+    place = grammar.pick(tuple(NEAR))
+    noun = grammar.common_noun(grammar.kind((place,)), None, "nmod", numbers[0], 0.1, "the")
+    if len(numbers) > 1:
+        noun.parts.append(_near(grammar, numbers[1:]))
+    return grammar.adposition(grammar.pick(NEAR[place]), noun, "nmod")
+
+
+# Negative polarity items ----------------------------------------------------------------------------------------------
+
+def npi_pairs(n: int, condition: str = "licensor", seed: int = 0, split: str = "train") -> list[MinimalPair]:
+    """Negative polarity items (`ever`, `any`, `yet`) and what licenses them (warstadt2019investigating).
+
+    `licensor`: present or replaced ("no dog has ever slept" / "the dog has ever slept"). `scope`: in both sentences,
+    but only in the good one above the item ("no dog that the boys saw has ever slept" / "the dog that no boys saw has
+    ever slept"). `npi`: no licensor, a neutral word or the item ("the dog has often slept" / "the dog has ever slept").
+    `focus` is always the item's place; `differing()` says where the sentences differ.
+    """
+    _check("condition", condition, NPI_CONDITIONS)
+    grammar = Grammar(split, seed)
+    build = {"licensor": _licensor_pair, "scope": _scope_pair, "npi": _neutral_pair}[condition]
+    return [build(grammar, ("ever", "any", "ever", "yet")[i % 4]) for i in range(n)]
+
+
+def _npi_sentence(grammar: Grammar, npi: str, determiner: str, number: str, middle: str = "",
+                  relative: bool = False) -> tuple[Sentence, int]:
+    """`<determiner> dog (that the boys saw) has (<middle>) (ever) eaten (any) bread (yet) .` and the item's index."""
+    verb = grammar.verb("transitive" if npi == "any" else grammar.pick(("intransitive", "transitive")))
+    subject = grammar.common_noun(grammar.kind(verb.subjects), "agent", "nsubj", number, 0, determiner)
+    if relative:
+        subject.parts.append(_interruption(grammar, subject, [number], "object_relative"))
+    auxiliary, participle = grammar.conjugate(verb, subject, "present", "perfect")
+    group = [auxiliary] + [Word(middle, "ADV", "advmod")] * bool(middle)
+    group += [Word("ever", "ADV", "advmod")] * (npi == "ever")
+    complements = grammar.complements(verb, "present", 0)
+    if npi == "any":
+        kind = grammar.kind(verb.objects)
+        count = None if kind == "drink" else "plural"
+        complements = [grammar.common_noun(kind, "patient", "obj", count, 0, "any")]
+    inner = Phrase("VP", [participle, *complements], 0)
+    inner.parts.extend([Word("yet", "ADV", "advmod")] * (npi == "yet"))
+    predicate = Phrase("VP", [*group, inner], len(group))
+    sentence = grammar.finish(Phrase("S", [subject, predicate], 1, "root"))
+    return sentence, sentence.words.index(npi)
+
+
+def _licensor_pair(grammar: Grammar, npi: str) -> MinimalPair:
+    environment = grammar.pick(("no", "not") if npi == "yet" else ("no", "few", "not"))
+    number = "plural" if environment == "few" else grammar.pick(NUMBERS)
+    negated = environment == "not"
+    sentence, place = _npi_sentence(grammar, npi, "the" if negated else environment, number, "not" if negated else "")
+    where = sentence.words.index(environment)
+    unlicensed = {"no": "the", "few": "many", "not": grammar.pick(("also", "now", "just"))}[environment]
+    return MinimalPair(sentence.words, _swap(sentence.words, {where: unlicensed}), place, "npi",
+                       {"condition": "licensor", "npi": npi, "licensor": environment, "licensor_index": where})
+
+
+def _scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
+    licensor = grammar.pick(("no", "few"))
+    number = "plural" if licensor == "few" else grammar.pick(NUMBERS)
+    sentence, place = _npi_sentence(grammar, npi, licensor, number, relative=True)
+    inner = sentence.words.index("that") + 1
+    bad = _swap(sentence.words, {0: "the", inner: licensor})
+    return MinimalPair(sentence.words, bad, place, "npi",
+                       {"condition": "scope", "npi": npi, "licensor": licensor, "licensor_index": 0})
+
+
+def _neutral_pair(grammar: Grammar, npi: str) -> MinimalPair:
+    sentence, place = _npi_sentence(grammar, npi, "the", grammar.pick(NUMBERS))
+    neutral = grammar.pick(NEUTRAL[npi])
+    return MinimalPair(_swap(sentence.words, {place: neutral}), sentence.words, place, "npi",
+                       {"condition": "npi", "npi": npi, "licensor": "none", "licensor_index": -1})
+
+
+# Reflexives and determiners -------------------------------------------------------------------------------------------
+
+def reflexive_pairs(n: int, attractors: int = 0, mismatch: str = "mixed", seed: int = 0,
+                    split: str = "train") -> list[MinimalPair]:
+    """A reflexive that matches its antecedent in gender and number, or mismatches in one of them.
+
+    After marvin2018targeted. With `attractors` = 1 an object relative clause brings in a noun that would match
+    the bad form.
+    """
+    _check("mismatch", mismatch, ("gender", "number", "mixed"))
+    _check("attractors", attractors, (0, 1))
+    grammar = Grammar(split, seed)
+    return [_reflexive_pair(grammar, attractors, ("gender", "number")[i % 2] if mismatch == "mixed" else mismatch)
+            for i in range(n)]
+
+
+def _reflexive_pair(grammar: Grammar, attractors: int, mismatch: str) -> MinimalPair:
+    gender = grammar.pick(("male", "female"))
+    number = "singular" if mismatch == "gender" else grammar.pick(NUMBERS)
+    opposite = {"male": "female", "female": "male"}[gender]
+    rival = (opposite, "singular") if mismatch == "gender" else (gender, _other(number))
+    subject = grammar.common_noun(gender, "agent", "nsubj", number, 0.1, "the")
+    people = [verb for verb in grammar.lexicon.verbs["transitive"] + grammar.lexicon.verbs["experiencer"]
+              if gender in verb.subjects and gender in verb.objects]
+    if attractors:
+        verb = grammar.pick(people)
+        noun = grammar.common_noun(rival[0], "agent", "nsubj", rival[1], 0, "the")
+        past = Phrase("VP", [Word(verb.past, "VERB", "dep", None, "past", lemma=verb.base)], 0)
+        that = Word("that", "PRON", "obj", number)
+        subject.parts.append(Phrase("SBAR", [that, Phrase("S", [noun, past], 1)], 1, "acl:relcl"))
+    reflexive = Phrase("NP", [Word(_reflexive(gender, number), "PRON", number=number)], 0, "obj", number)
+    predicate = Phrase("VP", [*grammar.conjugate(grammar.pick(people), subject, "past"), reflexive], 0)
+    sentence = grammar.finish(Phrase("S", [subject, predicate], 1, "root"))
+    focus = int(sentence.features["object"])
+    return MinimalPair(sentence.words, _swap(sentence.words, {focus: _reflexive(*rival)}), focus, "reflexive",
+                       {"attractors": attractors, "mismatch": mismatch, "number": number, "gender": gender})
+
+
+def _reflexive(gender: str, number: str) -> str:
+    return "themselves" if number == "plural" else {"male": "himself", "female": "herself"}[gender]
+
+
+def determiner_noun_pairs(n: int, adjectives: int = 0, seed: int = 0, split: str = "train") -> list[MinimalPair]:
+    """`the girl saw these dogs` / `the girl saw these dog`, with 0-2 adjectives between (after BLiMP)."""
+    _check("adjectives", adjectives, (0, 1, 2))
+    grammar = Grammar(split, seed)
+    return [_determiner_pair(grammar, adjectives, NUMBERS[i % 2]) for i in range(n)]
+
+
+def _determiner_pair(grammar: Grammar, adjectives: int, number: str) -> MinimalPair:
+    verb = grammar.verb(grammar.pick(("transitive", "experiencer")))
+    subject = grammar.common_noun(grammar.kind(verb.subjects), "agent", "nsubj", determiner="the")
+    kind = grammar.kind([kind for kind in verb.objects if kind != "drink"] or LIVING)
+    nouns = [noun for noun in grammar.lexicon.nouns[kind] if noun.plural not in (None, noun.singular)]
+    noun = grammar.pick(nouns)
+    determiner = grammar.pick(("this", "that") if number == "singular" else ("these", "those"))
+    forms = grammar.rng.sample(grammar.lexicon.adjectives["any"], adjectives)
+    modifiers = [Word(form, "ADJ", "amod") for form in forms]
+    head = Word(noun.form(number), "NOUN", number=number, lemma=noun.singular)
+    target = Phrase("NP", [Word(determiner, "DET", "det"), *modifiers, head], adjectives + 1, "obj", number)
+    predicate = Phrase("VP", [*grammar.conjugate(verb, subject, "past"), target], 0)
+    sentence = grammar.finish(Phrase("S", [subject, predicate], 1, "root"))
+    focus = int(sentence.features["object"])
+    return MinimalPair(sentence.words, _swap(sentence.words, {focus: noun.form(_other(number))}), focus,
+                       "determiner-noun", {"adjectives": adjectives, "number": number, "determiner": determiner})
+
+
+# Fixed lists: roles and negation --------------------------------------------------------------------------------------
+
+def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair]:
+    """Likely and reversed roles: "he knew which mouse the cat had chased" / "... which cat the mouse had chased".
+
+    After ettinger2019what; at most four frames for each of the listed events, shuffled; `focus` is the verb.
+    The words are not split.
+    """
+    frames = {"active": "the A V the P .", "passive": "the P was V by the A .",
+              "relative": "the P that the A V is here .", "question": "he knew which P the A had V ."}
+    pairs = []
+    for (agent, verb, patient), (name, frame) in product(_table(ROLES), frames.items()):
+        good = tuple({"A": agent, "V": verb, "P": patient}.get(word, word) for word in frame.split())
+        bad = tuple({agent: patient, patient: agent}.get(word, word) for word in good)
+        pairs.append(MinimalPair(good, bad, good.index(verb), "role-reversal", {"frame": name, "verb": verb}))
+    Random(seed).shuffle(pairs)
+    return pairs[:n]
+
+
+def negation_clozes(n: int | None = None, seed: int = 0) -> list[Cloze]:
+    """`a robin is a [MASK] .` and `a robin is not a [MASK] .`, one after the other (ettinger2019what).
+
+    `n` counts items (two clozes each). The true word of the negated cloze is the false one of the affirmative.
+    `condition`: `negated` (0 or 1) and `item`, which the two share.
+    """
+    rows = _table(CLASSES)
+    Random(seed).shuffle(rows)
+    clozes = []
+    for item, (thing, category, wrong) in enumerate(rows[:n]):
+        for negated in (0, 1):
+            words = (_article(thing), thing, "is", *["not"] * negated, _article(category), MASK, ".")
+            true, false = (wrong, category) if negated else (category, wrong)
+            clozes.append(Cloze(words, len(words) - 2, true, false, "negation",
+                                {"negated": negated, "item": item}))
+    return clozes
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
+
+
+def _table(text: str) -> list[list[str]]:
+    """Rows of a listing `one two three; four five six`."""
+    return [row.split() for row in text.split(";") if row.split()]

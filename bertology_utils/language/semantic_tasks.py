@@ -1,0 +1,372 @@
+"""Items of meaning that the grammar lacks: word senses, relations, proto-roles, fillers, numbers, swapped entities.
+
+Depends on `grammar` (sentences, lexicon) and knows no model. Wherever something is trained on these items, training
+and test share no content word except the one under study; function words and frames are shared, so that they tell
+nothing apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from random import Random
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.language.grammar import generate
+from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.lexicon import SPLITS, UNIONS, load_lexicon
+
+Sentences = list[tuple[str, ...]]
+TRAIN_CUES = 5
+
+# word | cues of the first sense | cues of the second sense; the first five cues train, the others test
+SENSES = """
+bank | water river fish boat bridge shore lake stream | money pay loan debt gold trade office cash
+bat | bird wing cave night insect mouse owl sky | ball player game team hit field sport club
+spring | summer winter autumn season may april march weather | metal wire wheel machine steel engine clock iron
+ring | finger gold wedding silver diamond queen wife neck | bell telephone sound call door noise hear voice
+bark | tree wood leaf root branch forest plant garden | dog animal wolf noise cat hear night pet
+seal | ocean sea fish ice whale animal beach island | letter paper king wax royal document sign stamp
+club | member dance party music society night friends school | stick iron weapon ball wood stone sword hit
+match | team player goal ball game football score win | fire light smoke candle burn flame lamp cigarette
+palm | tree leaf sand island beach plant desert fruit | hand finger arm skin wrist thumb touch foot
+date | day month year june calendar week time october | fruit sugar tree sweet eat palm nut bread
+bow | arrow hunter shoot war weapon sword fight enemy | hair dress ribbon silk girl pink wear shoe
+pen | paper ink write letter book draw pencil word | pig sheep farm fence animal goat cow chicken
+star | sky moon sun planet night space earth light | film movie actor famous hollywood stage television show
+court | judge law prison crime lawyer trial guilty case | tennis ball player game basketball score sport team
+plant | flower garden leaf green seed grow tree grass | factory power machine worker industry engine steel fuel
+organ | church music piano play sound song choir hymn | heart blood body brain lung skin liver stomach
+cell | prison guard police door thief lock criminal jail | blood body skin brain tissue virus cancer disease
+trunk | elephant animal nose mouth lion ear zoo monkey | car bag luggage drive box travel road train
+deck | ship captain sailor boat sea ocean crew wind | card game play table hand ace luck win
+band | music song guitar singer rock drum album concert | rubber hair wrist arm silver wear metal cloth
+key | door lock house open room gate car box | piano music note song play sound major tune
+note | music song piano sing sound play tune voice | paper write letter read book message word pen
+tank | war army soldier gun battle enemy weapon fire | water fish oil gas glass fuel full pump
+mine | coal gold rock tunnel dig silver iron mountain | bomb war army soldier ship explode enemy weapon
+current | river water ocean sea stream flow wave wind | electric wire power light energy machine battery circuit
+race | horse car run win speed track driver winner | people black white human skin nation culture language
+letter | word alphabet english spell language sound write read | post send mail envelope paper friend receive stamp
+table | chair kitchen dinner food wood room plate lamp | number list data column figure page book result
+suit | dress coat shirt wear shirt hat shoe trousers | court judge law case lawyer claim trial legal
+capital | city france london country government nation paris state | money bank business trade fund pay invest profit
+"""
+
+SENSE_FRAMES = (
+    "it was about the {a} , the {b} and the W .",
+    "the W , the {a} and the {b} were there .",
+    "they said {a} , {b} and W .",
+    "he thought of the W and then of {a} and {b} .",
+    "{a} and {b} ; and so the W too .",
+    "this is the W that we know from {a} and {b} .",
+)
+
+
+@dataclass(frozen=True)
+class SenseItem:
+    """An occurrence of an ambiguous word: `words[place]` is `lemma`, used in `sense` (such as `bank: water`)."""
+
+    words: tuple[str, ...]
+    place: int
+    lemma: str
+    sense: str
+
+
+def sense_table() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Word -> sense name -> its cue words; a cue that both senses of a word could have is left out of both."""
+    table = {}
+    for row in SENSES.strip().splitlines():
+        word, *cues = (part.split() for part in row.split("|"))
+        shared = set(cues[0]) & set(cues[1])
+        kept = [tuple(dict.fromkeys(cue for cue in side if cue not in shared)) for side in cues]
+        table[word[0]] = {f"{word[0]}: {side[0]}": side for side in kept}
+    return table
+
+
+def sense_items(contexts: int = 8, split: str = "train", words: int | None = None, seed: int = 0) -> list[SenseItem]:
+    """`contexts` sentences for each of the two senses of each word, after wiedemann2019does.
+
+    Frames are the same for every word, sense and split; only the two cue words differ, and no cue of a word is in both
+    of its splits. Raises BertologyError for an unknown split.
+    """
+    _check_split(split)
+    rng = Random(f"senses-{split}-{seed}")
+    items = []
+    for lemma, senses in list(sense_table().items())[:words]:
+        for sense, cues in senses.items():
+            chosen = cues[:TRAIN_CUES] if split == "train" else cues[TRAIN_CUES:]
+            for i in range(contexts):
+                first, second = rng.sample(chosen, 2)
+                frame = SENSE_FRAMES[i % len(SENSE_FRAMES)].format(a=first, b=second).split()
+                items.append(SenseItem(tuple(lemma if w == "W" else w for w in frame), frame.index("W"), lemma, sense))
+    return items
+
+
+# Relations between two spans ------------------------------------------------------------------------------------------
+
+# Every sentence names all three places, so that a bag of its words does not tell which place has which relation.
+JOURNEYS = {
+    "train": ("P of H went from O to D .", "P of H left O and went to D .", "in H , P was sent to D from O .",
+              "from O , P walked to D and not to H .", "P of H ran to D from O ."),
+    "test": ("P of H came to D from O .", "P of H travelled from O to D .", "from O , P of H returned to D .",
+             "P of H escaped from O to D ."),
+}  # fmt: skip
+PLACES = {"H": "other", "O": "origin", "D": "destination"}
+
+
+@dataclass(frozen=True)
+class SpanPair:
+    """Two words of a sentence (indices) and the relation of the second to the first."""
+
+    words: tuple[str, ...]
+    first: int
+    second: int
+    relation: str
+
+
+def relation_items(n: int, split: str = "train", seed: int = 0) -> list[SpanPair]:
+    """`n` pairs of a person and a place: origin, destination or other, three from each sentence."""
+    _check_split(split)
+    names = load_lexicon(split).names
+    people, places = names["male"] + names["female"], names["city"] + names["country"]
+    rng = Random(f"relations-{split}-{seed}")
+    items = []
+    while len(items) < n:
+        frame = rng.choice(JOURNEYS[split]).split()
+        filler = {"P": rng.choice(people), **dict(zip("HOD", rng.sample(places, 3), strict=True))}
+        words = tuple(filler.get(word, word) for word in frame)
+        items += [SpanPair(words, frame.index("P"), frame.index(slot), label) for slot, label in PLACES.items()]
+    return items[:n]
+
+
+# Entity types, roles and proto-roles from the grammar -----------------------------------------------------------------
+
+PROPERTIES = ("volition", "sentience", "change_of_state", "change_of_place")
+CHANGES = """
+break burn grow die cook bake boil eat drink kill cut destroy paint wash clean repair fix build open fold bite
+"""
+MOTIONS = """
+run walk go come jump climb hurry move march wander rush fly return escape fall arrive travel swim
+give send bring sell throw hand lend carry push pull drive steal
+"""
+CHANGING, MOVING = frozenset(CHANGES.split()), frozenset(MOTIONS.split())
+
+
+@dataclass(frozen=True)
+class WordItem:
+    """One word of a sentence (its index), the verb that governs it (-1: none) and its label."""
+
+    words: tuple[str, ...]
+    place: int
+    verb: int
+    label: str
+    lemma: str = ""
+
+
+def role_items(n: int, split: str = "train", seed: int = 0) -> list[WordItem]:
+    """Nouns and names with a semantic role of the grammar; pronouns are left out because their case tells the role."""
+    found = (WordItem(s.words, i, _governor(s, i), s.roles[i]) for s, i in _nouns(split, seed) if s.roles[i])
+    return list(islice(found, n))
+
+
+def entity_items(n: int, split: str = "train", seed: int = 0) -> list[WordItem]:
+    """Names with their type: PERSON, CITY or COUNTRY."""
+    found = (WordItem(s.words, i, -1, s.entities[i]) for s, i in _nouns(split, seed) if s.entities[i])
+    return list(islice(found, n))
+
+
+def proto_role_items(n: int, split: str = "train", seed: int = 0) -> list[WordItem]:
+    """Arguments of verbs; the label lists their proto-role properties, joined by `+` (none: an empty string).
+
+    The properties are set by rule: volition by the role, sentience by the noun's kind, the two changes by verb and
+    role. A rule-made stand-in for the human ratings of the studies.
+    """
+    living = {form for kind in UNIONS["living"] for noun in load_lexicon(split).nouns[kind]
+              for form in (noun.singular, noun.plural)}  # fmt: skip
+    items = []
+    for s, i in _nouns(split, seed):
+        verb = _governor(s, i)
+        if s.roles[i] and verb >= 0:
+            alive = s.entities[i] == "PERSON" or s.words[i] in living
+            held = properties(s.roles[i], s.lemmas[verb], alive)
+            items.append(WordItem(s.words, i, verb, "+".join(held), s.lemmas[verb]))
+        if len(items) == n:
+            return items
+
+
+def properties(role: str, verb: str, alive: bool) -> tuple[str, ...]:
+    """The proto-role properties of an argument, in the order of PROPERTIES."""
+    undergoes = role in ("patient", "theme")
+    moves = verb in MOVING and (undergoes or role == "agent")
+    held = (role == "agent" and alive, alive, undergoes and verb in CHANGING, moves)
+    return tuple(name for name, has in zip(PROPERTIES, held, strict=True) if has)
+
+
+def property_matrix(labels: Sequence[str]) -> list[list[int]]:
+    """Labels of `proto_role_items` as 0/1 rows (items, properties)."""
+    return [[int(name in label.split("+")) for name in PROPERTIES] for label in labels]
+
+
+def _nouns(split: str, seed: int) -> Iterator[tuple[Sentence, int]]:
+    """Occurrences of nouns and names without end: pairs of sentence and index."""
+    _check_split(split)
+    for batch in count(1000 * seed):
+        for sentence in generate(100, seed=batch, split=split):
+            yield from ((sentence, i) for i, tag in enumerate(sentence.upos) if tag in ("NOUN", "PROPN"))
+
+
+def _governor(sentence: Sentence, place: int) -> int:
+    head = sentence.heads[place]
+    return head if head >= 0 and sentence.upos[head] == "VERB" else -1
+
+
+# Fillers of a role ----------------------------------------------------------------------------------------------------
+
+# sentence with X | right | related, but wrong | unrelated
+FILLERS = """
+the farmer milked the X . | cow pig table
+she read the X by the fire . | book pen horse
+he drove the X to town . | car road apple
+they drank some hot X . | tea cup stone
+the king wore a X on his head . | crown throne fish
+the hunter shot the X with his gun . | deer forest song
+the boy kicked the X over the wall . | ball goal moon
+the cook cut the bread with a X . | knife plate cloud
+the captain sailed the X across the sea . | ship wave chair
+the doctor helped the sick X . | patient hospital hammer
+the teacher taught the X to read . | children school sugar
+the bird flew back to its X . | nest egg law
+he opened the X with a key . | door wall milk
+the judge sent the thief to X . | prison court breakfast
+the soldier fought in the X . | war gun soup
+the baker sold fresh X . | bread shop soldier
+the cat chased the X . | mouse tail church
+she put the flowers into a X . | pot garden train
+the singer sang a beautiful X . | song voice knife
+he lit the X with a match . | lamp smoke sheep
+the fisherman caught a big X . | fish boat book
+the dog buried the X in the garden . | bone cat letter
+the author wrote a new X . | book reader river
+they prayed in the X . | church priest shoe
+the waiter served the X . | dinner kitchen mountain
+the pilot landed the X . | plane airport flower
+she washed her X with soap . | hands bath war
+he painted a X on the wall . | picture brush minute
+the children went to X to learn . | school teacher gold
+she cooked the X for dinner . | meat kitchen music
+the train arrived at the X . | station ticket heart
+he played the X in the band . | guitar singer window
+"""
+FRAMES_OF_PRIOR = ("the X is here .", "they saw the X .", "it was about X .")
+
+
+@dataclass(frozen=True)
+class FillerItem:
+    """A sentence whose word at `place` is to be filled; `fillers` are the right, the related and the unrelated word."""
+
+    words: tuple[str, ...]
+    place: int
+    fillers: tuple[str, str, str]
+
+
+def filler_items() -> list[FillerItem]:
+    """All items: a filler that fits, one of the same scene that does not, one from elsewhere (ettinger2019what)."""
+    rows = [[part.split() for part in row.split("|")] for row in FILLERS.strip().splitlines()]
+    return [FillerItem(tuple(words), words.index("X"), tuple(fillers)) for words, fillers in rows]
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+
+NUMBER_PLACE = 3
+
+
+def number_sentence(text: str) -> tuple[str, ...]:
+    """A plain carrier; the number is word NUMBER_PLACE."""
+    return ("the", "number", "is", text, ".")
+
+
+def integers(low: int, high: int, n: int, seed: int = 0) -> list[int]:
+    """`n` different integers from low <= value < high (all of them, shuffled, where there are not more)."""
+    return Random(f"integers-{seed}").sample(range(low, high), min(n, high - low))
+
+
+def decimals(low: int, high: int, n: int, seed: int = 0) -> list[float]:
+    """`n` different numbers with one digit behind the point, from low <= value < high."""
+    return [value / 10 for value in integers(10 * low, 10 * high, n, seed)]
+
+
+# Slots of a sentence pair ---------------------------------------------------------------------------------------------
+
+
+def partner_triples(n: int, seed: int = 0) -> tuple[Sentences, Sentences, Sentences]:
+    """`n` sentences, and for each two different partners of equal length, so that a slot is the same beside both."""
+    by_length: dict[int, list[tuple[str, ...]]] = {}
+    for sentence in generate(3 * n + 30, seed=seed, kind="simple"):
+        by_length.setdefault(len(sentence.words), []).append(sentence.words)
+    partners = [pair for words in by_length.values() for pair in zip(words[::2], words[1::2], strict=False)]
+    Random(f"partners-{seed}").shuffle(partners)
+    own = [sentence.words for sentence in generate(n, seed=seed, split="test", kind="simple")]
+    return own, [pair[0] for pair in partners[:n]], [pair[1] for pair in partners[:n]]
+
+
+# Swapped entities -----------------------------------------------------------------------------------------------------
+
+# split | verbs of a good outcome | verbs of a bad one
+OUTCOME_VERBS = """
+train | found won enjoyed loved got cleaned | lost broke missed hated burned dropped
+test | liked saved received repaired | destroyed forgot feared damaged
+"""
+OUTCOME_FRAMES = ("in C , P V the N .", "P V the N in C .", "P of C V the N .", "yesterday , P V the N .")
+
+
+def outcome_verbs(split: str) -> dict[int, list[str]]:
+    """The verbs of a split: 1 good, 0 bad."""
+    for row in OUTCOME_VERBS.strip().splitlines():
+        name, good, bad = (part.split() for part in row.split("|"))
+        if name == [split]:
+            return {1: good, 0: bad}
+    raise BertologyError(f"There is no split '{split}'; choose one of {', '.join(SPLITS)}.")
+
+
+@dataclass(frozen=True)
+class OutcomeItem:
+    """A sentence that tells a good (1) or bad (0) outcome, and the same with another name or another common noun."""
+
+    words: tuple[str, ...]
+    label: int
+    name_swaps: tuple[tuple[str, ...], ...]
+    noun_swaps: tuple[tuple[str, ...], ...]
+
+
+def outcome_items(n: int, split: str = "train", swaps: int = 4, seed: int = 0) -> list[OutcomeItem]:
+    """Balanced items whose label depends on the verb alone, so that no swap may change it.
+
+    `swaps` versions have another person name, as many another object; replacements come from the same split, gender
+    and kind.
+    """
+    lexicon, rng, verbs = load_lexicon(split), Random(f"outcomes-{split}-{seed}"), outcome_verbs(split)
+    objects = [noun.singular for noun in lexicon.nouns["thing"]]
+    items = []
+    for i in range(n):
+        people = rng.sample(lexicon.names[rng.choice(("male", "female"))], swaps + 1)
+        things = rng.sample(objects, swaps + 1)
+        label = i % 2
+        slots = {"C": rng.choice(lexicon.names["city"]), "V": rng.choice(verbs[label])}
+        frame = rng.choice(OUTCOME_FRAMES).split()
+        words = [_fill(frame, {**slots, "P": people[0], "N": things[0]})]
+        names = [_fill(frame, {**slots, "P": name, "N": things[0]}) for name in people[1:]]
+        nouns = [_fill(frame, {**slots, "P": people[0], "N": thing}) for thing in things[1:]]
+        items.append(OutcomeItem(words[0], label, tuple(names), tuple(nouns)))
+    return items
+
+
+def _fill(frame: Sequence[str], slots: dict[str, str]) -> tuple[str, ...]:
+    return tuple(slots.get(word, word) for word in frame)
+
+
+def _check_split(split: str) -> None:
+    if split not in SPLITS:
+        raise BertologyError(f"There is no split '{split}'; choose one of {', '.join(SPLITS)}.")

@@ -1,0 +1,1 @@
+"""The static book: generated pages, the build, and teaching material."""

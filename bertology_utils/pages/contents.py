@@ -1,0 +1,163 @@
+"""What the generated pages say, before it is HTML: claims with results, outcomes of conflicts, run records.
+
+Depends on `ledger` and on what a run and a build leave under `_executed/`: `ledger.json` and one record a
+chapter. Everything here is computed from those files; no verdict and no number is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import DEFAULT_MODEL
+from bertology_utils.verdicts import predictions
+from bertology_utils.verdicts.ledger import load_claims, published_text
+
+SYSTEMS = Path(__file__).parents[1] / "systems.yaml"
+NOT_RUN = "not run"  # no chapter tested it
+SPECIFIC, UNSPECIFIC = predictions.REPLICATES, predictions.NOT_SPECIFIC
+VERDICTS = (*predictions.VERDICTS, NOT_RUN)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim as the ledger page shows it; `results` are the objects of `ledger.json`."""
+
+    id: str
+    section: str
+    notebook: str
+    kind: str
+    statement: str
+    studies: tuple[str, ...]
+    published: str = ""
+    contested_with: tuple[str, ...] = ()
+    specific: bool = True
+    results: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def live(self) -> dict[str, Any] | None:
+        """The result that the book's own pages show: the default model, profile `live`; else another trained one."""
+        own = [r for r in self.results if r.get("profile") == "live" and not r.get("recorded") and _is_trained(r)]
+        return next(iter(sorted(own, key=lambda result: result.get("model") != DEFAULT_MODEL)), None)
+
+    @property
+    def recorded(self) -> tuple[dict[str, Any], ...]:
+        """Results of trained models that the repository keeps: the `full` profile first, newest first."""
+        kept = [result for result in self.results if result.get("recorded") and _is_trained(result)]
+        newest = sorted(kept, key=lambda result: str(result.get("date", "")), reverse=True)
+        return tuple(sorted(newest, key=lambda result: result.get("profile") != "full"))
+
+    @property
+    def verdict(self) -> str:
+        """The live verdict, or `not run`."""
+        return verdict_of(self.live)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One executed chapter; `facts` is the `run` entry of its record."""
+
+    profile: str
+    model: str
+    chapter: str
+    facts: dict[str, Any] = field(hash=False)
+
+
+def _is_trained(result: dict[str, Any]) -> bool:
+    return not str(result.get("model", "")).startswith("random:")
+
+
+def verdict_of(result: dict[str, Any] | None) -> str:
+    """The verdict of one result, brought to the fixed vocabulary (`not testable here (reason)` loses its reason)."""
+    if not result or not result.get("verdict"):
+        return NOT_RUN
+    verdict = str(result["verdict"])
+    return "not testable here" if verdict.startswith("not testable") else verdict
+
+
+def load_rows(ledger: Path, claims: Iterable[Any] | None = None) -> list[Row]:
+    """All claims in the order of the claims files, each with its results from `ledger.json` (none without that)."""
+    found = {entry["id"]: entry.get("results") or [] for entry in read_json(ledger, default=[])}
+    return [_row(claim, found.get(claim.id, [])) for claim in (load_claims() if claims is None else claims)]
+
+
+def _row(claim: Any, results: list[dict[str, Any]]) -> Row:
+    return Row(
+        id=claim.id, section=claim.section, notebook=claim.notebook, kind=claim.kind, statement=claim.statement,
+        studies=tuple(claim.studies), published=published_text(claim.published), specific=claim.specific,
+        contested_with=tuple(claim.contested_with), results=tuple(results),
+    )  # fmt: skip
+
+
+def read_json(path: Path, default: Any) -> Any:
+    """The content of a JSON file, or `default` where there is none; a broken file is the user's to hear about."""
+    if not path.exists():
+        return default
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BertologyError(
+            f"{path.name} is not valid JSON ({error}).\nRun `bertology run` again to write it anew."
+        ) from error
+
+
+def outcome(first: str, second: str) -> str:
+    """What a run says on two claims that pull apart: `first`, `second`, `both`, `neither` or `open`."""
+    supported = [verdict in (SPECIFIC, UNSPECIFIC) for verdict in (first, second)]
+    if all(supported):
+        return "both"
+    if any(supported):
+        return "first" if supported[0] else "second"
+    return "neither" if first == second == "contradicts" else "open"
+
+
+def verdict_counts(rows: Iterable[Row]) -> Counter[str]:
+    """How many claims have each live verdict."""
+    return Counter(row.verdict for row in rows)
+
+
+def recorded_counts(rows: Iterable[Row]) -> dict[tuple[str, str], Counter[str]]:
+    """Verdicts of the recorded runs, by model and profile."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for result in (result for row in rows for result in row.recorded):
+        counts.setdefault((result["model"], result["profile"]), Counter())[verdict_of(result)] += 1
+    return counts
+
+
+def model_and_control(rows: Iterable[Row]) -> tuple[Counter[str], Counter[str]]:
+    """Verdicts of the model and of its control on the same predictions: the claims about what training teaches.
+
+    The control of such a claim is the untrained twin or something weaker still, judged by the same clauses. Claims of
+    architecture and arithmetic (`specific: false`) hold for any weights and are left out.
+    """
+    decided = [row.live for row in rows if row.specific and row.live and row.live.get("control_verdict")]
+    return tuple(Counter(result[f"{side}_verdict"] for result in decided) for side in ("model", "control"))
+
+
+def deciding_clause(result: dict[str, Any]) -> str:
+    """The text of the clause whose values stand for the claim: the weakest one."""
+    return min(result.get("clauses") or [{"text": "", "low": 0}], key=lambda clause: clause["low"])["text"]
+
+
+def load_records(executed: Path) -> list[Record]:
+    """Every chapter record below `_executed/<profile>/<model>/`, sorted."""
+    records = []
+    for path in sorted(executed.glob("*/*/*.json")):
+        facts = read_json(path, {})
+        facts = facts.get("run", facts)
+        records.append(
+            Record(facts.get("profile", path.parts[-3]), facts.get("model", path.parts[-2]), path.stem, facts)
+        )
+    return records
+
+
+def load_systems(path: Path = SYSTEMS) -> list[dict[str, Any]]:
+    """The systems and methods that the survey names, in its order."""
+    return yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -1,0 +1,251 @@
+"""The book's Sphinx extension: swaps executed chapters in, generates the computed parts of pages, copies the ledger.
+
+Depends on Sphinx, `contents` and `parts`, and on the folder `_executed/` that a run leaves beside `_config.yml`.
+Pages say where a generated part goes with a directive, e.g. `{bertology-ledger}`; none has a number typed by hand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from bertology_utils import families
+from bertology_utils.bibliography import load_references, write_bibtex
+from bertology_utils.pages import contents, parts, specimen_growth, specimens, validity
+from bertology_utils.verdicts import reruns
+from bertology_utils.verdicts.conflicts import CONFLICTS, load_conflicts
+
+logger = logging.getLogger(__name__)
+CHAPTER_FOLDER = "notebooks/"
+EXECUTED = Path("_executed")
+SHOWN = Path("live") / "pocket-bert"  # the run that the pages show: profile, model
+PACKAGE = Path(__file__).parents[1]
+THEMES = {
+    "layers": "Where in the stack things are",
+    "weights": "What an attention weight means",
+    "heads": "What single heads do",
+    "competence": "Competence or surface cues",
+    "knowledge": "Facts and reasoning",
+    "training": "What pre-training and fine-tuning add",
+    "size": "Size, pruning and damage",
+    "languages": "Many languages in one model",
+    "benchmarks": "What benchmarks show",
+}
+
+
+def executed_copy(source_folder: str | Path, docname: str) -> Path | None:
+    """Where the executed copy of a chapter would lie; None for a page that is no chapter."""
+    if not docname.startswith(CHAPTER_FOLDER):
+        return None
+    return Path(source_folder) / EXECUTED / SHOWN / f"{docname.removeprefix(CHAPTER_FOLDER)}.ipynb"
+
+
+def digest(path: Path) -> str:
+    """Fingerprint of a file's content, empty where there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
+    """`source-read`: replaces a chapter's stripped notebook by its executed copy; without one, a warning."""
+    path = executed_copy(app.srcdir, docname)
+    if path is None:
+        return
+    app.env.metadata[docname]["executed"] = digest(path)
+    if not path.is_file():
+        text = "chapter %s has not been executed: run `bertology run` first"
+        logger.warning(text, docname, type="bertology", subtype="unexecuted")
+        return
+    rows = {row.id: row for row in contents.load_rows(Path(app.srcdir) / EXECUTED / "ledger.json")}
+    notebook = with_recorded(json.loads(path.read_text(encoding="utf-8")), rows)
+    source[0] = json.dumps(stamped(notebook))
+
+
+def with_recorded(notebook: dict[str, Any], rows: dict[str, contents.Row]) -> dict[str, Any]:
+    """The notebook with the recorded results of a claim on its verdict card, above the card's last line."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            card = "".join(output.get("data", {}).get("text/html", ""))
+            found = re.search(r'<section class="verdict-card [^>]*id="claim-([^"]+)"', card)
+            if found and (kept := rows[found[1]].recorded):
+                foot = '<p class="verdict-foot">'
+                output["data"]["text/html"] = card.replace(foot, parts.recorded_line(kept) + foot)
+    return notebook
+
+
+def stamped(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The notebook with one line at its end that says when, on what and from which commit it was run."""
+    run = notebook.get("metadata", {}).get("bertology")
+    if run:
+        text = (
+            f"Run on {str(run.get('when', ''))[:10]} with `{run.get('model')}`, profile `{run.get('profile')}`, "
+            f"commit `{str(run.get('commit'))[:7]}`, in {float(run.get('seconds') or 0):.0f} seconds."
+        )
+        cell = {
+            "cell_type": "markdown",
+            "id": "run-stamp",
+            "metadata": {},
+            "source": f":::{{div}} run-stamp\n{text}\n:::",
+        }
+        notebook["cells"].append(cell)
+    return notebook
+
+
+def outdated_chapters(app: Sphinx, env: BuildEnvironment, added: set, changed: set, removed: set) -> list[str]:
+    """`env-get-outdated`: chapters whose executed copy is no longer the one that was read."""
+    return [
+        name
+        for name in env.found_docs
+        if (path := executed_copy(app.srcdir, name)) and env.metadata[name].get("executed") != digest(path)
+    ]
+
+
+class _Generated(SphinxDirective):
+    """A part of a page computed from the claims and the run; read again whenever the ledger changed."""
+
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        self.env.note_dependency(str(self.executed / "ledger.json"))
+        return [nodes.raw("", self.html(), format="html")]
+
+    def html(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def executed(self) -> Path:
+        return Path(self.env.srcdir) / EXECUTED
+
+    @property
+    def rows(self) -> list[contents.Row]:
+        return contents.load_rows(self.executed / "ledger.json")
+
+    def link(self, docname: str) -> str:
+        return self.env.app.builder.get_relative_uri(self.env.docname, docname)
+
+
+class LedgerDirective(_Generated):
+    """The table of all claims."""
+
+    def html(self) -> str:
+        return parts.ledger_table(self.rows, load_references(), self.link)
+
+
+class ConflictsDirective(_Generated):
+    """The conflicts of the theme named as argument, or the overview without one."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+
+    def html(self) -> str:
+        rows, conflicts = {row.id: row for row in self.rows}, load_conflicts()
+        self.env.note_dependency(str(CONFLICTS))
+        if not self.arguments:
+            return parts.conflict_summary(conflicts, rows, THEMES)
+        theme = self.arguments[0]
+        if theme not in THEMES:
+            raise self.error(f"unknown theme {theme!r}; known: {', '.join(THEMES)}")
+        return parts.conflict_map([c for c in conflicts if c.theme == theme], rows, load_references(), self.link)
+
+
+class RunsDirective(_Generated):
+    """The record of executed chapters, of their reruns and of the untrained twin."""
+
+    def html(self) -> str:
+        path = Path(self.env.srcdir) / reruns.PATH
+        self.env.note_dependency(str(path))
+        sections = (
+            parts.run_record(contents.load_records(self.executed), self.rows, self.link),
+            validity.twin_table(self.rows),
+            validity.rerun_table(reruns.read(path)),
+        )
+        return "".join(sections)
+
+
+class HeadlineDirective(_Generated):
+    """The index page's numbers and figure."""
+
+    def html(self) -> str:
+        return parts.headline(self.rows, self.link)
+
+
+class SystemsDirective(_Generated):
+    """The systems and methods that the survey names."""
+
+    def html(self) -> str:
+        return parts.systems_table(contents.load_systems(), {row.id: row for row in self.rows}, self.link)
+
+
+class SpecimensDirective(_Generated):
+    """The embedded models, and their grammar by paradigm."""
+
+    def html(self) -> str:
+        root = Path(self.env.srcdir)
+        for path in (root / specimens.SCORES, *root.glob("models/*/*.json*")):
+            self.env.note_dependency(str(path))
+        scores = specimens.read_scores(root / specimens.SCORES)
+        models = families.groups(root).get("Specimens", [])
+        sections = (
+            specimens.model_table(root, scores),
+            specimens.paradigm_plot(scores, models),
+            specimens.paradigm_table(scores, models),
+            specimen_growth.growth_part(root, scores),
+        )
+        return "".join(sections)
+
+
+DIRECTIVES: dict[str, type[_Generated]] = {
+    "bertology-ledger": LedgerDirective,
+    "bertology-conflicts": ConflictsDirective,
+    "bertology-runs": RunsDirective,
+    "bertology-headline": HeadlineDirective,
+    "bertology-systems": SystemsDirective,
+    "bertology-specimens": SpecimensDirective,
+}
+
+
+def add_ledger_script(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """The filter's script on the ledger page only."""
+    if pagename == "book/ledger":
+        app.add_js_file("ledger.js")
+
+
+def copy_ledger(app: Sphinx, error: Exception | None) -> None:
+    """`build-finished`: `ledger.json` and `ledger.csv` beside the ledger page."""
+    target = Path(app.outdir) / "book"
+    if error or app.builder.format != "html" or not target.is_dir():
+        return
+    for name in ("ledger.json", "ledger.csv"):
+        if (source := Path(app.srcdir) / EXECUTED / name).is_file():
+            shutil.copyfile(source, target / name)
+
+
+def code_version(package: Path) -> int:
+    """A number for the code of a package: pages that were read under another one are read again."""
+    return int(hashlib.sha256("".join(map(digest, sorted(package.rglob("*.py")))).encode()).hexdigest()[:8], 16)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Sphinx's entry point; also brings `book/references.bib` up to date before sphinxcontrib-bibtex reads it."""
+    write_bibtex(Path(app.srcdir) / "book" / "references.bib")
+    app.connect("source-read", swap_in_executed)
+    app.connect("env-get-outdated", outdated_chapters)
+    app.connect("html-page-context", add_ledger_script)
+    app.connect("build-finished", copy_ledger)
+    for name, directive in DIRECTIVES.items():
+        app.add_directive(name, directive)
+    return {
+        "version": "1",
+        "env_version": code_version(PACKAGE),
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

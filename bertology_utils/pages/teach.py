@@ -1,0 +1,230 @@
+"""Teaching material from the chapters themselves: student notebooks, slides, grading keys. Depends on project only.
+
+Nothing is written twice: exercises are cells of the chapter, and a solution is the cell tagged `solution` below its
+exercise. What is removed from the student's notebook is exactly what the grading key shows.
+"""
+
+import ast
+import copy
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.project import Job, chapters
+
+SOLUTION = "solution"
+CHECK = "check"  # the tag of a cell that a student runs on an answer; it stays in the student's notebook
+CHECK_LINE = re.compile(r"^# Check\b", re.MULTILINE)  # or the last lines of a solution cell, from this comment on
+PLACEHOLDER = "# Your answer"
+HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+EXERCISE = re.compile(r"^#{2,6}\s+Exercise\s+(\d+)\s*[:.–-]?\s*(.*)$")
+NOT_SHOWN = {"parameters", "injected-parameters", "remove-cell", SOLUTION}
+CLOSING = "chapter.close()"
+
+
+@dataclass
+class Exercise:
+    """One exercise of a chapter with its solution cells; `minutes` and `difficulty` are None where it states none."""
+
+    number: int
+    title: str
+    text: str
+    difficulty: str | None = None
+    minutes: int | None = None
+    solutions: list[str] = field(default_factory=list)
+
+
+def tags(cell: NotebookNode) -> set[str]:
+    return set(cell.metadata.get("tags", []))
+
+
+def sections(source: str) -> Iterator[str]:
+    """A Markdown text cut before each of its headings; lines inside fenced code are no headings."""
+    part: list[str] = []
+    fenced = False
+    for line in source.splitlines():
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        if HEADING.match(line) and not fenced and any(map(str.strip, part)):
+            yield "\n".join(part).strip("\n")
+            part = []
+        part.append(line)
+    if any(map(str.strip, part)):
+        yield "\n".join(part).strip("\n")
+
+
+def title(notebook: NotebookNode) -> str:
+    """The chapter's first heading of the first level."""
+    for cell in notebook.cells:
+        found = re.search(r"^# (.+)$", cell.source, re.MULTILINE) if cell.cell_type == "markdown" else None
+        if found:
+            return found.group(1).strip()
+    return "Untitled chapter"
+
+
+def exercises(notebook: NotebookNode) -> list[Exercise]:
+    """The exercises in their order: headings `Exercise n: title`, each with the solutions that follow it."""
+    found: list[Exercise] = []
+    current: Exercise | None = None
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and SOLUTION not in tags(cell):
+            for part in sections(cell.source):
+                heading, _, text = part.partition("\n")
+                matched = EXERCISE.match(heading)
+                if matched:
+                    current = _exercise(int(matched.group(1)), matched.group(2), text.strip())
+                    found.append(current)
+                elif HEADING.match(heading):
+                    current = None
+                elif current is not None:
+                    current.text = f"{current.text}\n\n{part}".strip()
+        elif SOLUTION in tags(cell) and current is not None:
+            current.solutions.append(cell.source)
+    return found
+
+
+def _exercise(number: int, heading: str, text: str) -> Exercise:
+    """Difficulty and minutes may stand in the heading or in the text below it."""
+    stated = f"{heading}\n{text}"
+    stars, minutes = re.search(r"★+", stated), re.search(r"(\d+)\s*min", stated)
+    name = re.sub(r"\s*[(—–,·-]*\s*★.*$|\s*\(?\d+\s*min.*$", "", heading).strip(" (,·")
+    return Exercise(number, name, text, stars and stars.group(), int(minutes.group(1)) if minutes else None)
+
+
+def student_version(notebook: NotebookNode) -> NotebookNode:
+    """A copy without solutions and outputs; a place for the answer, and the check if there is one, stand instead."""
+    student = copy.deepcopy(notebook)
+    for cell in student.cells:
+        if SOLUTION in tags(cell):
+            cell.metadata["tags"] = ["answer"]
+            cell.source = _placeholder(cell)
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    student.metadata.pop("bertology", None)
+    return student
+
+
+def _placeholder(cell: NotebookNode) -> str:
+    if cell.cell_type == "markdown":
+        return "*Your answer*"
+    check = CHECK_LINE.search(cell.source)
+    return f"{PLACEHOLDER}\n\n\n{cell.source[check.start():]}" if check else PLACEHOLDER
+
+
+def slides(notebook: NotebookNode) -> NotebookNode:
+    """A copy with one reveal.js slide for each heading, below which the section's text and cells go on.
+
+    Parameters, solutions and the closing cell are skipped; outputs stay, where there are any.
+    """
+    deck = copy.deepcopy(notebook)
+    deck.cells = [part for cell in deck.cells for part in _split(cell)]
+    for cell in deck.cells:
+        begins = cell.cell_type == "markdown" and HEADING.match(cell.source.partition("\n")[0])
+        hidden = tags(cell) & NOT_SHOWN or cell.source.strip() == CLOSING
+        cell.metadata["slideshow"] = {"slide_type": "skip" if hidden else "slide" if begins else "-"}
+    deck.metadata["celltoolbar"] = "Slideshow"
+    return deck
+
+
+def _split(cell: NotebookNode) -> list[NotebookNode]:
+    """The cell, cut before each heading that it holds."""
+    if cell.cell_type != "markdown":
+        return [cell]
+    parts = []
+    for index, text in enumerate(sections(cell.source)):
+        part = copy.deepcopy(cell)
+        part["id"] = cell.get("id", "cell") if index == 0 else f"{cell.get('id', 'cell')[:60]}-{index}"
+        part.source = text
+        parts.append(part)
+    return parts
+
+
+def grading_key(chapter: str, notebook: NotebookNode) -> str:
+    """A Markdown page: a table of the exercises, then each with its question and its solution."""
+    found = exercises(notebook)
+    minutes = sum(exercise.minutes or 0 for exercise in found)
+    lines = [f"# Grading key: {title(notebook)}", ""]
+    lines += [f"Chapter `{chapter}`, {len(found)} exercises, {minutes} minutes.", ""]
+    lines += ["| Exercise | Difficulty | Minutes |", "| --- | --- | --- |"]
+    for e in found:
+        lines.append(f"| {e.number}. {e.title} | {e.difficulty or 'not stated'} | {e.minutes or 'not stated'} |")
+    for exercise in found:
+        lines += ["", f"## Exercise {exercise.number}: {exercise.title}", ""]
+        lines += [f"Difficulty {exercise.difficulty or 'not stated'}, {exercise.minutes or '?'} minutes."]
+        lines += ["", exercise.text] if exercise.text else []
+        for solution in exercise.solutions:
+            lines += ["", "**Solution**", "", "```python", solution, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def unsolved_names(notebook: NotebookNode) -> set[str]:
+    """Names that only solutions define and other cells use: a student's notebook would fail there."""
+    defined: set[str] = set()
+    solved: set[str] = set()
+    missing: set[str] = set()
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        names = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name)]
+        stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        if SOLUTION in tags(cell):
+            solved |= stored
+        else:
+            missing |= {node.id for node in names if isinstance(node.ctx, ast.Load)} & (solved - defined - stored)
+            defined |= stored
+    return missing
+
+
+def read_chapter(path: Path) -> NotebookNode:
+    """A notebook of the book.
+
+    Raises:
+        BertologyError: the file is no notebook.
+    """
+    try:
+        return nbformat.read(path, as_version=4)
+    except (ValueError, KeyError, AttributeError, nbformat.ValidationError, nbformat.reader.NotJSONError):
+        raise BertologyError(f"{path} is not a notebook that can be read.") from None
+
+
+def executed(root: Path, chapter: str) -> NotebookNode | None:
+    """The chapter as it was last run under the default profile and model, where it still says what its source says."""
+    from bertology_utils.running.freshness import state
+
+    job = Job(root, chapter)
+    return read_chapter(job.notebook) if state(job).fresh else None
+
+
+def teach(root: Path, names: list[str] | None = None, out: Path | None = None) -> Iterator[tuple[str, list[Exercise]]]:
+    """Writes the material of the given chapters, all by default, and yields each chapter with its exercises.
+
+    Slides show figures and verdicts where the chapter has been run; student notebooks never do.
+
+    Raises:
+        BertologyError: an unknown chapter, no chapter at all, a broken notebook.
+    """
+    known = chapters(root)
+    if not known:
+        raise BertologyError(f"There is no notebook in {root / 'notebooks'}.")
+    for name in names or []:
+        if name not in known:
+            raise unknown("chapter", name, known)
+    folder = out or root / "_build" / "teaching"
+    for name in dict.fromkeys(names or known):
+        source = read_chapter(root / "notebooks" / f"{name}.ipynb")
+        write(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source)))
+        write(folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(executed(root, name) or source)))
+        write(folder / "grading-key" / f"{name}.md", grading_key(name, source))
+        yield name, exercises(source)
+
+
+def write(path: Path, text: str) -> None:
+    """Completes a part file and moves it into place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

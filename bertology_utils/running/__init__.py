@@ -1,0 +1,1 @@
+"""Runs chapters in kernels of their own, in parallel, and keeps what is fresh."""

@@ -1,0 +1,241 @@
+"""Runs chapters in parallel as tasks of dask.distributed. Depends on project, freshness, execution and distributed.
+
+A killed worker's task runs again; a failing chapter leaves the others alone; an interrupt ends all children and
+leaves no part files. Progress travels as scheduler events, so that it works the same on a local cluster and on a
+remote scheduler that shares the file system.
+"""
+
+import contextlib
+import logging
+import tempfile
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dask
+from distributed import Client, Future, KilledWorker, LocalCluster, as_completed, get_worker
+from distributed.worker import thread_state
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import Job, read_json
+from bertology_utils.provenance import commit
+from bertology_utils.running.execution import Order, Outcome, Stopped, execute
+from bertology_utils.running.freshness import fingerprint, state
+
+DEFAULT_WORKERS = 2
+SETTINGS = {
+    # one chapter a worker and none waiting behind it: a killed worker then counts against one chapter only
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.scheduler.allowed-failures": 2,
+    "distributed.worker.memory.terminate": False,  # the memory is the kernel's, which dask does not see
+    "distributed.admin.low-level-log-length": 100,
+    # workers are other processes, which read their logging from here
+    "logging": {name: "critical" for name in ("distributed", "distributed.worker", "distributed.nanny", "tornado")},
+}
+
+
+class Display:
+    """Progress for the user: live bars on a terminal, one plain line for each start and end elsewhere."""
+
+    def __init__(self, console: Console, jobs: list[Job]) -> None:
+        self.console = console
+        self.live = console.is_terminal
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self.progress = Progress(*columns, console=console, transient=True)
+        self.tasks = {job.label: self.progress.add_task(job.label, start=False, total=None) for job in jobs}
+        self.started: dict[str, str] = {}
+
+    def __enter__(self) -> "Display":
+        if self.live:
+            self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            self.progress.stop()
+
+    def event(self, event: tuple[float, dict[str, Any]]) -> None:
+        """A worker's message: attempt, label, finished cells, all cells."""
+        message = event[1]
+        label, attempt, task = message["label"], message["attempt"], self.tasks.get(message["label"])
+        if task is None:
+            return
+        if self.started.get(label) != attempt:
+            again = " again: its worker ended" if label in self.started else ""
+            self.started[label] = attempt
+            self.progress.start_task(task)
+            if not self.live or again:
+                self.print(f"{label}: started{again}")
+        self.progress.update(task, completed=message["done"], total=message["total"])
+
+    def end(self, outcome: Outcome) -> None:
+        task = self.tasks.get(outcome.job.label)
+        if task is not None:
+            self.progress.update(task, visible=False)
+        self.print(line(outcome))
+
+    def print(self, text: str) -> None:
+        self.console.print(escape(text), highlight=False, soft_wrap=True)
+
+
+def line(outcome: Outcome) -> str:
+    """One outcome in words."""
+    if outcome.status == "done":
+        return f"{outcome.job.label}: done in {outcome.seconds:.1f} s"
+    if outcome.status == "fresh":
+        return f"{outcome.job.label}: fresh"
+    return f"{outcome.job.label}: {outcome.message}"
+
+
+def task(order: Order, topic: str) -> Outcome:
+    """The function that workers run: one chapter, with its progress sent as events."""
+    worker, attempt = get_worker(), uuid.uuid4().hex
+    key = getattr(thread_state, "key", None)
+
+    def report(done: int, total: int) -> None:
+        current = worker.state.tasks.get(key)
+        if current is not None and current.state == "cancelled":
+            raise Stopped
+        worker.log_event(topic, {"label": order.job.label, "attempt": attempt, "done": done, "total": total})
+
+    return execute(order, report)
+
+
+@contextlib.contextmanager
+def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
+    """A client of a fresh local cluster, or of the scheduler at the given address."""
+    with dask.config.set(SETTINGS), quiet():
+        if scheduler:
+            try:
+                client = Client(scheduler, timeout="10s", set_as_default=False)
+            except (OSError, ValueError) as error:
+                raise BertologyError(f"No dask scheduler answers at {scheduler}.") from error
+            with client:
+                yield client
+            return
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=None,
+            host="127.0.0.1",
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        )
+        with cluster, Client(cluster, set_as_default=False) as client:
+            yield client
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the cluster's own log, which tells of every killed worker at length, from the user's screen."""
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextlib.contextmanager
+def only_run(root: Path) -> Iterator[None]:
+    """Refuse a second run in the same folder: both would write the same part files."""
+    folder = root / "_executed"
+    folder.mkdir(exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # no such locks on Windows
+        yield
+        return
+    with (folder / ".lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BertologyError("Another `bertology run` is executing this book; wait for it to end.") from error
+        yield
+
+
+def expected_seconds(job: Job) -> float:
+    """How long the job took last time; unknown ones count as longest, so that they start first."""
+    record = read_json(job.record)
+    run = record.get("run", {}) if isinstance(record, dict) else {}
+    return run.get("seconds", float("inf"))
+
+
+def failure(job: Job, future: Future) -> Outcome:
+    """The outcome of a task that did not return one."""
+    error = future.exception()
+    if isinstance(error, KilledWorker):
+        return Outcome(job, "failed", 0.0, "its worker process was killed three times, perhaps for want of memory.")
+    return Outcome(job, "failed", 0.0, f"{type(error).__name__}: {error}")
+
+
+def collect(client: Client, orders: list[Order], display: Display) -> Iterator[Outcome]:
+    """Submit the orders and give each outcome as it comes; an interrupt cancels what is left."""
+    topic = f"bertology-{uuid.uuid4().hex}"
+    client.subscribe_topic(topic, display.event)
+    keys = {f"{order.job.chapter}-{uuid.uuid4().hex}": order for order in orders}
+    futures = {client.submit(task, order, topic, key=key, pure=False): order.job for key, order in keys.items()}
+    try:
+        for future in as_completed(list(futures), loop=client.loop):
+            yield future.result() if future.status == "finished" else failure(futures[future], future)
+    except BaseException:
+        client.cancel(list(futures))
+        raise
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    *,
+    workers: int = DEFAULT_WORKERS,
+    scheduler: str | None = None,
+    force: bool = False,
+    online: bool = False,
+    console: Console | None = None,
+) -> list[Outcome]:
+    """Execute the jobs that are not fresh; returns one outcome a job, in the order in which they ended.
+
+    Raises `BertologyError` where another run holds the folder or the scheduler does not answer.
+    """
+    jobs, console = list(jobs), console or Console()
+    fresh = [] if force else [job for job in jobs if state(job).fresh]
+    outcomes = [Outcome(job, "fresh") for job in fresh]
+    stale = sorted((job for job in jobs if job not in fresh), key=expected_seconds, reverse=True)
+    if fresh:
+        console.print(f"{len(fresh)} of {len(jobs)} fresh, not run again", highlight=False)
+    if not stale:
+        return outcomes
+    with only_run(stale[0].root), scratch_folder(scheduler) as scratch:
+        origin = commit(stale[0].root)
+        orders = [Order(job, fingerprint(job), origin, online, scratch) for job in stale]
+        try:
+            with connect(min(workers, len(orders)), scheduler) as client, Display(console, stale) as display:
+                for outcome in collect(client, orders, display):
+                    display.end(outcome)
+                    outcomes.append(outcome)
+        finally:
+            clear_parts(stale, patience=0 if len(outcomes) == len(jobs) else 2)
+    return outcomes
+
+
+@contextlib.contextmanager
+def scratch_folder(scheduler: str | None) -> Iterator[str | None]:
+    """A folder for the kernels' sockets, which killed kernels leave behind; None on other people's machines."""
+    if scheduler:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="bertology-", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+def clear_parts(jobs: list[Job], patience: float) -> None:
+    """Remove part files; after an interrupt, only when kernels have noticed that their parents are gone."""
+    time.sleep(patience)
+    for job in jobs:
+        job.discard_parts()

@@ -1,0 +1,1 @@
+"""Experiments of the chapters, composed of instruments and items."""

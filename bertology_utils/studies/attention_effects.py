@@ -1,0 +1,294 @@
+"""Interventions on attention: gradients of weights, silenced values, removed edges, and the part without effect.
+
+Depends on `attention` (where values and output projections are), `mlm_training` (masked losses) and `heads`. Asks not
+where a head looks but what follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+
+from bertology_utils.instruments.attention import _projections, attention_maps, summed_divergence
+from bertology_utils.instruments.heads import ablate_each, ablated
+from bertology_utils.models import Specimen
+from bertology_utils.text import encode_words, model_inputs
+from bertology_utils.tuning.mlm_training import IGNORED, masked_batches, masked_loss
+from bertology_utils.tuning.training import Examples, batches, finetune_seeds, run_seeds
+
+Words = Sequence[Sequence[str]]
+
+
+def separator_importance(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[str, np.ndarray]:
+    """Attention to [SEP] and |d MLM loss / d weight| of it: `attention`, `gradient`, both (sentences, layers).
+
+    clark2019what; mean over heads and real source pieces. Needs eager attention and a masked-LM head.
+    """
+    shape = (len(sentences), specimen.layers)
+    found = {"attention": np.empty(shape), "gradient": np.empty(shape)}
+    for rows, batch in masked_batches(specimen, sentences, seed, budget=1024):
+        inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
+        with torch.enable_grad():
+            output = specimen.model(**inputs, output_attentions=True, return_dict=True)
+            maps = output.attentions
+            gradients = torch.autograd.grad(_item_losses(output, batch["labels"]).sum(), maps)
+        target = inputs["input_ids"] == specimen.tokenizer.sep_token_id
+        for layer, (weights, slopes) in enumerate(zip(maps, gradients, strict=True)):
+            found["attention"][rows, layer] = _mean_to(weights.detach(), target, inputs["attention_mask"])
+            found["gradient"][rows, layer] = _mean_to(slopes.abs(), target, inputs["attention_mask"])
+    return found
+
+
+def _item_losses(output, labels: torch.Tensor) -> torch.Tensor:
+    logits = output.logits if "logits" in output else output.prediction_logits
+    losses = torch.nn.functional.cross_entropy(logits.mT, labels, reduction="none", ignore_index=IGNORED)
+    return losses.sum(1) / (labels != IGNORED).sum(1)
+
+
+def _mean_to(values: torch.Tensor, target: torch.Tensor, mask: torch.Tensor) -> np.ndarray:
+    """Sum over target columns, mean over real rows and heads: (batch, heads, rows, columns) to (batch,)."""
+    mass = (values * target[:, None, None, :]).sum(-1).mean(1)
+    return ((mass * mask).sum(1) / mask.sum(1)).numpy()
+
+
+def rank_over_layers(values: np.ndarray) -> np.ndarray:
+    """Spearman's correlation of each row with the layer number: (items, layers) to (items,)."""
+    layers = np.arange(values.shape[1])
+    return np.array([np.nan_to_num(spearmanr(layers, row).statistic) for row in values])
+
+
+@contextmanager
+def silenced_values(specimen: Specimen, silent: torch.Tensor, layers: Sequence[int]) -> Iterator[None]:
+    """Inside, pieces where `silent` (batch, pieces) holds have value vectors of zero in these layers (1..L)."""
+    values = [value for value, _ in _projections(specimen.encoder)]
+    keep = (~silent)[..., None]
+    with ExitStack() as stack:
+        for layer in layers:
+            hook = values[layer - 1].register_forward_hook(lambda module, args, output: output * keep)
+            stack.callback(hook.remove)
+        yield
+
+
+@torch.no_grad()
+def separator_losses(specimen: Specimen, sentences: Words, layers: Sequence[int], seed: int = 0) -> dict:
+    """Masked loss as it is (`loss`), and with values silenced in `layers`: those of [SEP] (`silenced`), or those of
+    the words, the positive control (`words_silenced`); all (sentences,)."""
+    found = {name: np.empty(len(sentences)) for name in ("loss", "silenced", "words_silenced")}
+    special = torch.tensor([specimen.tokenizer.cls_token_id, specimen.tokenizer.sep_token_id])
+    for rows, batch in masked_batches(specimen, sentences, seed):
+        found["loss"][rows] = masked_loss(specimen.model, batch).numpy()
+        ids = batch["input_ids"]
+        silent = {"silenced": ids == special[1], "words_silenced": ~torch.isin(ids, special)}
+        for name, pieces in silent.items():
+            with silenced_values(specimen, pieces, layers):
+                found[name][rows] = masked_loss(specimen.model, batch).numpy()
+    return found
+
+
+@torch.no_grad()
+def edge_effects(specimen: Specimen, sentences: Words, edges: int = 48, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random edges (layer, head, source, target): `weight`, `norm` and `effect`, each (sentences, edges).
+
+    `norm` is weight times the length of the transformed value (kobayashi2020attention); `effect` is how far the last
+    hidden states of the sentence move when this one edge is removed and nothing is renormalised.
+    """
+    generator = np.random.default_rng(seed)
+    found = {name: np.empty((len(sentences), edges)) for name in ("weight", "norm", "effect")}
+    for row, encoding in enumerate(encode_words(specimen, sentences)):
+        inputs = model_inputs(specimen, [encoding])
+        maps, values = _maps_and_values(specimen, inputs)
+        size = len(encoding)
+        chosen = [tuple(map(int, generator.integers((specimen.layers, specimen.heads, size, size))))
+                  for _ in range(edges)]
+        for column, (layer, head, source, target) in enumerate(chosen):
+            weight = float(maps[layer, head, source, target])
+            moved = _output_weight(specimen, layer, head) @ values[layer, head, target]
+            found["weight"][row, column] = weight
+            found["norm"][row, column] = weight * float(moved.norm())
+        found["effect"][row] = _removal_effects(specimen, inputs, maps, values, chosen)
+    return found
+
+
+def _maps_and_values(specimen: Specimen, inputs: dict) -> tuple[torch.Tensor, torch.Tensor]:
+    """Maps (layers, heads, pieces, pieces) and values (layers, heads, pieces, size) of one sentence."""
+    values: list[torch.Tensor] = []
+    with ExitStack() as stack:
+        for value, _ in _projections(specimen.encoder):
+            hook = value.register_forward_hook(lambda module, args, output: values.append(output[0]))
+            stack.callback(hook.remove)
+        maps = specimen.encoder(**inputs, output_attentions=True, return_dict=True).attentions
+    split = torch.stack(values).unflatten(-1, (specimen.heads, -1)).transpose(1, 2)
+    return torch.stack([layer[0] for layer in maps]), split
+
+
+def _output_weight(specimen: Specimen, layer: int, head: int) -> torch.Tensor:
+    """The columns of W_O that read one head: (width, size)."""
+    return _projections(specimen.encoder)[layer][1].weight.unflatten(1, (specimen.heads, -1))[:, head]
+
+
+def _removal_effects(specimen: Specimen, inputs: dict, maps, values, chosen: list) -> np.ndarray:
+    """One row of the batch for each edge: its contribution is subtracted before the output projection."""
+    batch = {name: tensor.repeat(len(chosen) + 1, 1) for name, tensor in inputs.items()}  # the last row is untouched
+    with ExitStack() as stack:
+        for layer, (_, output) in enumerate(_projections(specimen.encoder)):
+            mine = [(row, *edge[1:]) for row, edge in enumerate(chosen) if edge[0] == layer]
+            hook = output.register_forward_pre_hook(_subtract(mine, maps[layer], values[layer]))
+            stack.callback(hook.remove)
+        hidden = specimen.encoder(**batch).last_hidden_state
+    return (hidden[:-1] - hidden[-1]).flatten(1).norm(dim=1).numpy()
+
+
+def _subtract(edges: list, maps: torch.Tensor, values: torch.Tensor):
+    def hook(module, arguments):
+        context = arguments[0].clone().unflatten(-1, (len(values), -1))  # (batch, pieces, heads, size)
+        for row, head, source, target in edges:
+            context[row, source, head] -= maps[head, source, target] * values[head, target]
+        return (context.flatten(-2), *arguments[1:])
+
+    return hook
+
+
+def effect_correlations(effects: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Spearman's correlation with the effect of removal, sentence by sentence: `weight`, `norm` (sentences,)."""
+    return {name: np.array([np.nan_to_num(spearmanr(a, b).statistic)
+                            for a, b in zip(effects[name], effects["effect"], strict=True)])
+            for name in ("weight", "norm")}
+
+
+@torch.no_grad()
+def ineffective_share(specimen: Specimen, sentences: Words, pairs: Words | None = None) -> np.ndarray:
+    """Share of a map's length that no output can notice, mean over heads: (sentences,) (brunner2020identifiability).
+
+    The rows' part in the left null space of the transformed values; empty until an input has more pieces than a head
+    has dimensions.
+    """
+    found = np.empty(len(sentences))
+    encodings = encode_words(specimen, sentences, pairs)
+    for row, encoding in enumerate(encodings):
+        maps, values = _maps_and_values(specimen, model_inputs(specimen, [encoding]))
+        u, singular, _ = torch.linalg.svd(values.double(), full_matrices=False)
+        u = u * (singular > 1e-6 * singular[..., :1])[..., None, :]
+        effective = maps.double() @ u @ u.mT
+        found[row] = float(((maps - effective).norm(dim=(-2, -1)) / maps.norm(dim=(-2, -1))).mean())
+    return found
+
+
+@torch.no_grad()
+def ablation_scores(model, batch: dict, keep: torch.Tensor, score, how: str = "uniform") -> np.ndarray:
+    """Scores (items,) with the heads closed where `keep` (layers, heads) is 0; score(model, batch) -> (items,)."""
+    with ablated(model, keep, how):
+        return score(model, batch).numpy()
+
+
+def keep_without(grid: tuple[int, int], closed: Sequence[tuple[int, int]]) -> torch.Tensor:
+    """Ones (layers, heads) with zeros at the closed heads, 0-based (layer, head)."""
+    keep = torch.ones(grid)
+    for layer, head in closed:
+        keep[layer, head] = 0
+    return keep
+
+
+def explanation_samples(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[str, np.ndarray]:
+    """Do attention and gradient rank pieces as erasing them does? `attention`, `gradient`, both (sentences,).
+
+    One word of each sentence is masked and predicted. Spearman's correlations with the change of the masked word's
+    loss when a piece is replaced by [MASK] (serrano2019attention, jain2019attention, here for a masked LM): of the
+    last layer's attention from the mask, averaged over heads, and of the length of the gradient at the embeddings.
+    """
+    generator = np.random.default_rng(seed)
+    found: dict[str, list[float]] = {"attention": [], "gradient": []}
+    for encoding in encode_words(specimen, sentences):
+        inputs = model_inputs(specimen, [encoding])
+        words = [place for place, word in enumerate(encoding.word_ids) if word is not None]
+        place = int(generator.choice(words))
+        label = int(inputs["input_ids"][0, place])
+        inputs["input_ids"][0, place] = specimen.tokenizer.mask_token_id
+        others = [p for p in words if p != place]
+        weights, slopes = _weights_and_slopes(specimen, inputs, place, label)
+        change = np.abs(_erasure(specimen, inputs, place, label, others))
+        for name, values in (("attention", weights), ("gradient", slopes)):
+            found[name].append(np.nan_to_num(spearmanr(values[others], change).statistic))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def _weights_and_slopes(specimen: Specimen, inputs: dict, place: int, label: int) -> tuple[np.ndarray, np.ndarray]:
+    embedded = specimen.model.get_input_embeddings()(inputs["input_ids"]).detach().requires_grad_(True)
+    rest = {name: tensor for name, tensor in inputs.items() if name != "input_ids"}
+    with torch.enable_grad():
+        output = specimen.model(inputs_embeds=embedded, **rest, output_attentions=True, return_dict=True)
+        loss = _place_loss(output, place, label).sum()
+        slope = torch.autograd.grad(loss, embedded)[0][0].norm(dim=-1)
+    return output.attentions[-1][0, :, place].detach().mean(0).numpy(), slope.numpy()
+
+
+@torch.no_grad()
+def _erasure(specimen: Specimen, inputs: dict, place: int, label: int, others: list[int]) -> np.ndarray:
+    """Change of the loss when each of the other pieces is replaced by [MASK]: (others,)."""
+    batch = {name: tensor.repeat(len(others) + 1, 1) for name, tensor in inputs.items()}
+    batch["input_ids"][torch.arange(len(others)), others] = specimen.tokenizer.mask_token_id
+    losses = _place_loss(specimen.model(**batch, return_dict=True), place, label)
+    return (losses[:-1] - losses[-1]).numpy()
+
+
+def _place_loss(output, place: int, label: int) -> torch.Tensor:
+    logits = output.logits if "logits" in output else output.prediction_logits
+    return -logits[:, place].log_softmax(-1)[:, label]
+
+
+def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[str, np.ndarray]:
+    """How far a head is from the most similar head of another layer: `matched`, `shuffled` (sentences,), in nats.
+
+    Jensen-Shannon divergence a row, mean over heads and pairs of layers (gong2019efficient reports similar maps). The
+    baseline looks for the match among maps whose columns were shuffled, each map in its own order.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    found = {"matched": np.empty(len(sentences)), "shuffled": np.empty(len(sentences))}
+    for index, _, maps in attention_maps(specimen, sentences):
+        heads = maps.flatten(0, 1).double()
+        order = torch.rand(heads[:, :1].shape, generator=generator).argsort(-1).expand_as(heads)
+        distance = summed_divergence(torch.cat([heads, heads.gather(-1, order)])) / heads.shape[-1]
+        layers, count = maps.shape[0], len(heads)
+        for name, block in (("matched", distance[:count, :count]), ("shuffled", distance[:count, count:])):
+            nearest = block.view(count, layers, -1).amin(-1).view(layers, -1, layers).mean(1)
+            found[name][index] = float(nearest[~torch.eye(layers, dtype=torch.bool)].mean())
+    return found
+
+
+def removal_samples(
+    specimen: Specimen, train: Examples, test: Examples, chosen: Sequence[tuple[int, int]], seeds: int = 3,
+    draws: int = 4, seed: int = 0,
+) -> dict[str, np.ndarray]:
+    """A linear classifier on the frozen encoder; heads are made uniform (kovaleva2019revealing) one by one and in sets.
+
+    `intact` (seeds, items) and `majority` (items,) are its scores; `removable` (heads,) says whether one head alone
+    changes the accuracy by less than a point; `without_frame` and `without_random` (items,) close the `chosen` heads,
+    or `draws` random sets as large, and `without_all` every head: the positive control.
+    """
+    runs, intact = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), freeze="encoder", epochs=4)
+    model, heads = runs[0].classifier, [run.classifier.head for run in runs]
+
+    def score(model, batch):  # mean over seeds of being right; the frozen encoder is the same for all seeds
+        inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
+        features = model.features(**inputs)
+        return torch.stack([head(features).argmax(-1) == batch["labels"] for head in heads]).float().mean(0)
+
+    [(_, batch)] = batches(specimen, test, budget=10**9)
+    with torch.no_grad():
+        whole = score(model, batch).mean()
+        alone = ablate_each(model, batch, score, how="uniform").mean(-1)
+    grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(seed)
+    places = [divmod(int(i), specimen.heads) for _ in range(draws)
+              for i in generator.choice(specimen.layers * specimen.heads, len(chosen), replace=False)]
+    sets = [places[i : i + len(chosen)] for i in range(0, len(places), len(chosen))]
+    everything = list(np.ndindex(grid))
+    closed = [ablation_scores(model, batch, keep_without(grid, shut), score) for shut in [everything, chosen, *sets]]
+    most = np.bincount(train.labels).argmax()
+    return {
+        "intact": intact.astype(float), "majority": (np.asarray(test.labels) == most).astype(float),
+        "removable": ((alone - whole).abs() < 0.01).float().numpy().ravel(), "drop": (whole - alone).numpy(),
+        "without_all": closed[0], "without_frame": closed[1], "without_random": np.mean(closed[2:], axis=0),
+    }

@@ -1,0 +1,390 @@
+"""What attention maps say about the claims on heads: per-sentence samples of masses, patterns, relations, antecedents.
+
+Depends on `attention` (maps and statistics), `relations` (gold edges) and `coreference`; trains nothing but a logistic
+regression. Heads are selected on one half of the items and scored on the other, for a model and its twin alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.linear_model import LogisticRegression
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.attention import (
+    PUNCTUATION,
+    HeadStatistics,
+    attention_maps,
+    head_statistics,
+    word_level_map,
+)
+from bertology_utils.instruments.relations import (
+    PATTERNS,
+    Edge,
+    RelationScore,
+    evaluate_predictor,
+    fixed_offsets,
+    gold_edges,
+    head_predictors,
+    relation_scores,
+)  # fmt: skip
+from bertology_utils.language.coreference import Coreference
+from bertology_utils.models import Specimen
+from bertology_utils.statistics import bootstrap, percentile_interval
+from bertology_utils.text import encode_words
+from bertology_utils.verdicts.published import published_rows
+
+Words = Sequence[Sequence[str]]
+
+# Universal Dependencies to Stanford Dependencies, where both draw the arc between the same two words.
+STANFORD = {"obj": "dobj", "nmod:poss": "poss", "aux:pass": "auxpass"}
+
+
+# --- patterns and masses --------------------------------------------------------------------------------------------
+
+
+def pattern_samples(patterns: np.ndarray) -> dict[str, np.ndarray]:
+    """Share of a sentence's maps in each pattern, from codes (sentences, layers, heads): name -> (sentences,).
+
+    The mixed pattern is called `mixed`; `patterned` is all but the heterogeneous (kovaleva2019revealing).
+    """
+    names = [name.replace("vertical+diagonal", "mixed") for name in PATTERNS]
+    shares = {name: (patterns == code).mean((1, 2)) for code, name in enumerate(names)}
+    return shares | {"patterned": 1 - shares["heterogeneous"]}
+
+
+def positional_share(statistics: HeadStatistics, least: float = 0.5) -> np.ndarray:
+    """Share of heads that put more than `least` on the previous, the next or the same piece: (sentences,)."""
+    masses = np.stack([statistics[name] for name in ("previous", "next", "self")])
+    return (masses > least).any(0).mean((1, 2))
+
+
+def broad_shares(
+    specimen: Specimen, statistics: HeadStatistics, sentences: Words, least: float = 0.8
+) -> np.ndarray:
+    """Share of broad heads, entropy above `least` * log n, in each layer: (sentences, layers) (clark2019what)."""
+    pieces = np.array([len(encoding) for encoding in encode_words(specimen, sentences)])
+    return (statistics["entropy"] > least * np.log(pieces)[:, None, None]).mean(2)
+
+
+def special_ratio(specimen: Specimen, statistics: HeadStatistics, sentences: Words) -> np.ndarray:
+    """Mass on [CLS], [SEP] and punctuation, if there is any, over their share of the pieces: (sentences, layers)."""
+    mass = sum(np.nan_to_num(statistics[name]) for name in ("cls", "sep", "punctuation")).mean(2)
+    marks = set(specimen.tokenizer.convert_tokens_to_ids([*PUNCTUATION])) - {specimen.tokenizer.unk_token_id}
+    marks |= {specimen.tokenizer.cls_token_id, specimen.tokenizer.sep_token_id}
+    shares = [np.isin(encoding.input_ids, list(marks)).mean() for encoding in encode_words(specimen, sentences)]
+    return mass / np.array(shares)[:, None]
+
+
+def received_excess(specimen: Specimen, sentences: Words) -> tuple[np.ndarray, np.ndarray]:
+    """For every word, its form and the attention it receives above the uniform share: two arrays (words,).
+
+    Averaged over all rows, heads and layers; special pieces stay units of their own.
+    """
+    forms, excess = [], []
+    for index, encoding, maps in attention_maps(specimen, sentences):
+        units = _units(encoding.word_ids)
+        received = word_level_map(maps, encoding, keep_special=True).mean((0, 1, 2)).numpy()
+        for place, unit in enumerate(units):
+            if unit >= 0:
+                forms.append(sentences[index][unit])
+                excess.append(received[place] - 1 / len(units))
+    return np.array(forms), np.array(excess)
+
+
+def punctuation_and_peers(forms: np.ndarray, excess: np.ndarray, peers: int = 3) -> dict[str, np.ndarray]:
+    """Excess attention of the full stop and of the words nearest to it in frequency: name -> (occurrences,)."""
+    counts = Counter(forms.tolist())
+    if "." not in counts:
+        raise BertologyError("There is no full stop to compare with.")
+    words = sorted((w for w in counts if w not in PUNCTUATION), key=lambda w: abs(np.log(counts[w] / counts["."])))
+    return {"punctuation": excess[forms == "."], "peers": excess[np.isin(forms, words[:peers])]}
+
+
+def _units(word_ids: Sequence[int | None]) -> list[int]:
+    """The units of a word-level map with special pieces: the word's index, -1 for a special piece."""
+    seen = dict.fromkeys(("special", place) if word is None else word for place, word in enumerate(word_ids))
+    return [-1 if isinstance(unit, tuple) else unit for unit in seen]
+
+
+# --- relations ------------------------------------------------------------------------------------------------------
+
+
+def strongest_relations(specimen: Specimen, sentences: Sequence, count: int = 3) -> list[str]:
+    """The relations whose best head is furthest above the best fixed offset, to be scored on other sentences."""
+    scores = relation_scores(specimen, sentences)
+    margins = {name: score.head_hits.mean() - score.offset_hits.mean() for name, score in scores.items()}
+    margins.pop("all")
+    return sorted(margins, key=margins.get, reverse=True)[:count]
+
+
+def score_samples(scores: dict[str, RelationScore]) -> dict[str, np.ndarray]:
+    """`all_head`, `all_offset`, `oracle` (best head of each relation), and `wins`, 0/1 a relation."""
+    single = [score for name, score in scores.items() if name != "all"]
+    return {
+        "all_head": scores["all"].head_hits.astype(float),
+        "all_offset": scores["all"].offset_hits.astype(float),
+        "oracle": np.concatenate([score.head_hits for score in single]).astype(float),
+        "wins": np.array([float(score.head_hits.mean() > score.offset_hits.mean()) for score in single]),
+    }
+
+
+def attachment_by_head(specimen: Specimen, sentences: Sequence, keep_special: bool) -> np.ndarray:
+    """Share of dependents whose most attended unit is their head: (sentences, layers, heads).
+
+    With `keep_special` a special piece may be the most attended one and is then wrong; without it (the recipe of
+    htut2019attention and clark2019what) special pieces are dropped before the maximum is taken.
+    """
+    edges: dict[int, list] = {}
+    for edge in gold_edges(sentences):
+        edges.setdefault(edge.sentence, []).append(edge)
+    hits = np.full((len(sentences), specimen.layers, specimen.heads), np.nan)
+    for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
+        units = _units(encoding.word_ids) if keep_special else list(range(len(sentences[index].words)))
+        words = word_level_map(maps, encoding, keep_special)
+        words.diagonal(dim1=-2, dim2=-1).fill_(-1)
+        chosen = np.array(units)[words.argmax(-1).numpy()]  # (layers, heads, units)
+        gold = edges.get(index, [])
+        hits[index] = np.mean([chosen[..., units.index(e.dependent)] == e.head for e in gold], axis=0)
+    return hits
+
+
+def recipe_comparison(
+    with_special: np.ndarray, without: np.ndarray, separator: np.ndarray, blocks: int = 5
+) -> dict[str, np.ndarray]:
+    """How the two recipes rank heads, in blocks of sentences: `agreement` and the `inflation_high/low` (blocks,).
+
+    Arrays are (sentences, layers, heads). Inflation is what dropping special pieces adds to a head's score, for the
+    third of heads with most and with least attention to [SEP].
+    """
+    found: dict[str, list[float]] = {"agreement": [], "inflation_high": [], "inflation_low": []}
+    for rows in np.array_split(np.arange(len(without)), blocks):
+        kept, dropped, mass = (a[rows].mean(0).ravel() for a in (with_special, without, separator))
+        order, third = mass.argsort(), len(mass) // 3
+        found["agreement"].append(np.nan_to_num(spearmanr(kept, dropped).statistic))
+        found["inflation_high"].append((dropped - kept)[order[-third:]].mean())
+        found["inflation_low"].append((dropped - kept)[order[:third]].mean())
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def recipe_disagreement(
+    specimen: Specimen, sentences: Sequence, relations: Sequence[str] = ("nsubj", "advmod", "amod")
+) -> dict[str, np.ndarray]:
+    """One relation under two recipes, each with its best offset: `directed` (clark2019what, the dependent attends to
+    its head) and `undirected` (htut2019attention, either of the two may point at the other): 0/1 (edges,).
+
+    Heads, offsets and the relation where the recipes disagree most are chosen on even sentences, scored on odd ones.
+    """
+    edges = [edge for edge in gold_edges(sentences) if edge.relation in relations]
+    words = [list(sentence.words) for sentence in sentences]
+    rivals = {"head": head_predictors(specimen, words)["dependent"], "offset": fixed_offsets([len(w) for w in words])}
+    hits = {}
+    for name, predict in rivals.items():
+        forward = evaluate_predictor(predict, edges).correct
+        back = evaluate_predictor(predict, [Edge(e.sentence, e.head, e.dependent, e.relation) for e in edges]).correct
+        hits[name, "directed"], hits[name, "undirected"] = (
+            x.reshape(len(edges), -1).astype(float) for x in (forward, forward | back))
+    even = np.array([edge.sentence % 2 == 0 for edge in edges])
+    found = {}
+    for relation in relations:
+        mine = np.array([edge.relation == relation for edge in edges])
+        if (mine & even).any() and (mine & ~even).any():
+            best = {key: x[mine & even].mean(0) for key, x in hits.items()}
+            margins = [best["head", r].max() - best["offset", r].max() for r in ("directed", "undirected")]
+            scored = {"_".join((r, name)): hits[name, r][mine & ~even, best[name, r].argmax()] for name, r in hits}
+            found[margins[0] * margins[1]] = scored
+    return found[min(found)]
+
+
+def applicable_separator_mass(specimen: Specimen, sentences: Sequence, score: RelationScore) -> dict[str, np.ndarray]:
+    """[SEP] mass of the head of a relation, from words to which the relation applies and from the others.
+
+    Words apply as the one that attends: the dependent or the head, by the direction of `score`. name -> (words,).
+    """
+    found: dict[str, list[float]] = {"applicable": [], "not_applicable": []}
+    for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
+        pairs = [(i, h) for i, (h, r) in enumerate(zip(sentences[index].heads, sentences[index].deprels, strict=True))
+                 if r == score.relation]
+        sources = {pair[score.direction == "head"] for pair in pairs}
+        separator = np.array(encoding.input_ids) == specimen.tokenizer.sep_token_id
+        mass = maps[score.layer - 1, score.head][:, separator].sum(-1).numpy()
+        for piece, word in enumerate(encoding.word_ids):
+            if word is not None:
+                found["applicable" if word in sources else "not_applicable"].append(float(mass[piece]))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """For every dependent of a relation, the attention to and from each word: (words, 2 * layers * heads); gold."""
+
+    features: list[np.ndarray]
+    gold: list[int]
+
+
+def relation_candidates(specimen: Specimen, sentences: Sequence, relation: str) -> Candidates:
+    """All heads' weights in both directions between each dependent of `relation` and every other word."""
+    features, gold = [], []
+    for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
+        words = word_level_map(maps, encoding).flatten(0, 1).numpy()
+        for dependent, (head, name) in enumerate(zip(sentences[index].heads, sentences[index].deprels, strict=True)):
+            if name == relation and head >= 0:
+                both = np.concatenate([words[:, dependent, :], words[:, :, dependent]]).T
+                both[dependent] = -1  # never the word itself
+                features.append(both)
+                gold.append(head)
+    return Candidates(features, gold)
+
+
+def combined_heads(train: Candidates, test: Candidates, seeds: int = 3) -> dict[str, np.ndarray]:
+    """Hits of the best single head and of a logistic mix of all heads: `best`, `combined` (seeds, dependents).
+
+    The mix follows the attention-only probe of clark2019what; a seed is a bootstrap sample of the training items, and
+    the best head is chosen on the same sample.
+    """
+    best, combined = [], []
+    for seed in range(seeds):
+        rows = np.random.default_rng(seed).integers(len(train.gold), size=len(train.gold))
+        x = np.concatenate([train.features[i] for i in rows])
+        y = np.concatenate([np.arange(len(train.features[i])) == train.gold[i] for i in rows])
+        hits = np.mean([train.features[i].argmax(0) == train.gold[i] for i in rows], axis=0)
+        scale = x.std(0) + 1e-6
+        fit = LogisticRegression(C=0.1, max_iter=200).fit(x / scale, y)
+        best.append([float(f[:, hits.argmax()].argmax() == g) for f, g in zip(test.features, test.gold, strict=True)])
+        combined.append([float(fit.decision_function(f / scale).argmax() == g)
+                         for f, g in zip(test.features, test.gold, strict=True)])
+    return {"best": np.array(best), "combined": np.array(combined)}
+
+
+# --- pairs of words -------------------------------------------------------------------------------------------------
+
+
+def word_attentions(
+    specimen: Specimen, sentences: Words, links: Sequence[Sequence[tuple[int, int]]]
+) -> list[np.ndarray]:
+    """Attention from one word to another over the uniform share, each list of links (sentences, layers, heads).
+
+    A list holds one (source, target) for each sentence; all lists are read in one pass.
+    """
+    found = [np.empty((len(sentences), specimen.layers, specimen.heads)) for _ in links]
+    for index, encoding, maps in attention_maps(specimen, sentences):
+        units = _units(encoding.word_ids)
+        words = word_level_map(maps, encoding, keep_special=True)
+        for values, pairs in zip(found, links, strict=True):
+            source, target = (units.index(word) for word in pairs[index])
+            values[index] = words[:, :, source, target].numpy() * len(units)
+    return found
+
+
+def antecedent_hits(specimen: Specimen, items: Sequence[Coreference]) -> np.ndarray:
+    """Whether a head's attention from the pronoun prefers the antecedent to its rival: (items, layers, heads)."""
+    sentences = [list(item.words) for item in items]
+    links = [[(item.pronoun, item.antecedent) for item in items], [(item.pronoun, item.rival) for item in items]]
+    right, wrong = word_attentions(specimen, sentences, links)
+    return (right > wrong).astype(float)
+
+
+def distractor_confusion(specimen: Specimen, pairs: Sequence) -> np.ndarray:
+    """The distractor's part of what a verb pays to its subject and the distractor together: (pairs,).
+
+    After lin2019open, mean over heads; `pairs` are agreement pairs with one noun between subject and verb.
+    """
+    sentences = [list(pair.good) for pair in pairs]
+    subjects = [(pair.focus, int(pair.condition["subject"])) for pair in pairs]
+    rivals = [(pair.focus, pair.focus - 1 - (pair.condition["structure"] == "object_relative")) for pair in pairs]
+    right, wrong = (a.mean((1, 2)) for a in word_attentions(specimen, sentences, [subjects, rivals]))
+    return wrong / (right + wrong)
+
+
+def best_on_even(hits: np.ndarray) -> tuple[tuple[int, int], np.ndarray]:
+    """The head that is best on the even items, as 0-based (layer, head), and its scores on the odd ones."""
+    mean = hits[::2].mean(0)
+    layer, head = np.unravel_index(mean.argmax(), mean.shape)
+    return (int(layer), int(head)), hits[1::2, layer, head]
+
+
+def frame_edges(sentences: Sequence, seed: int = 0) -> list[tuple[int, tuple[int, int], tuple[int, int]]]:
+    """(sentence, (predicate, role filler), (word, word) at the same distance without an arc), one a sentence at most.
+
+    The stand-in for FrameNet's core relations (kovaleva2019revealing): a verb and the filler of one of its roles.
+    """
+    generator, found = np.random.default_rng(seed), []
+    for index, sentence in enumerate(sentences):
+        verbs = {i for i, tag in enumerate(sentence.upos) if tag == "VERB"}
+        frames = [(h, i) for i, (h, role) in enumerate(zip(sentence.heads, sentence.roles, strict=True))
+                  if role and h in verbs and sentence.upos[i] == "NOUN"]
+        if not frames:
+            continue
+        verb, filler = frames[generator.integers(len(frames))]
+        arcs = {(h, i) for i, h in enumerate(sentence.heads)} | {(i, h) for i, h in enumerate(sentence.heads)}
+        places = [(i, i + filler - verb) for i in range(len(sentence.words))]
+        free = [p for p in places if 0 <= p[1] < len(sentence.words) and p not in arcs and p[0] not in verbs]
+        if free:
+            found.append((index, (verb, filler), free[generator.integers(len(free))]))
+    return found
+
+
+def frame_attention(specimen: Specimen, sentences: Sequence, seed: int = 0) -> dict[str, np.ndarray]:
+    """Attention over uniform along frame edges and along matched pairs: name -> (edges, layers, heads)."""
+    edges = frame_edges(sentences, seed)
+    words = [list(sentences[index].words) for index, _, _ in edges]
+    links = [[frame for _, frame, _ in edges], [pair for _, _, pair in edges]]
+    return dict(zip(("frame", "matched"), word_attentions(specimen, words, links), strict=True))
+
+
+def top_heads(scores: np.ndarray, count: int = 2) -> list[tuple[int, int]]:
+    """The `count` heads with the highest mean over items, 0-based (layer, head), from (items, layers, heads)."""
+    mean = scores.mean(0)
+    return [tuple(map(int, np.unravel_index(i, mean.shape))) for i in mean.ravel().argsort()[::-1][:count]]
+
+
+def separator_ratio(specimen: Specimen, sentences: Words) -> np.ndarray:
+    """Attention from words to [SEP] over the uniform share, mean over layers and heads: (sentences,)."""
+    mass = head_statistics(specimen, sentences, sources="words")["sep"].mean((1, 2))
+    return mass * np.array([len(encoding) for encoding in encode_words(specimen, sentences)])
+
+
+def depth_shares(per_layer: np.ndarray) -> dict[str, np.ndarray]:
+    """Means over the lower third of the layers and over the rest, from (items, layers): `lower`, `upper` (items,)."""
+    third = max(1, round(per_layer.shape[1] / 3))
+    return {"lower": per_layer[:, :third].mean(1), "upper": per_layer[:, third:].mean(1)}
+
+
+def clear_relations(scores: dict[str, RelationScore], margin: float = 0.1) -> list[str]:
+    """The relations whose best head beats the best fixed offset where neither was chosen, clearest first.
+
+    The difference must reach the margin, and its paired 95 % interval lie above zero: a few edges prove nothing.
+    """
+    gains = {name: _gain(score) for name, score in scores.items() if name != "all"}
+    clear = [name for name, (gain, low) in gains.items() if gain >= margin and low > 0]
+    return sorted(clear, key=gains.get, reverse=True)
+
+
+def _gain(score: RelationScore) -> tuple[float, float]:
+    """Best head minus best offset over the scored edges, and the lower end of its interval."""
+    hits = {"head": score.head_hits.astype(float), "offset": score.offset_hits.astype(float)}
+    draws = bootstrap(lambda means: np.array([means["head"] - means["offset"]]), hits)[:, 0]
+    gain = float(hits["head"].mean() - hits["offset"].mean())
+    return gain, percentile_interval(draws, gain)[0]
+
+
+def relation_rows(scores: dict[str, RelationScore], control: dict[str, RelationScore]) -> list[dict]:
+    """The table of clark2019what: best head and best offset of each relation, the twin's best head, and what was
+    published for the nearest relation of its other annotation scheme (Stanford Dependencies)."""
+    rows = []
+    for name, score in scores.items():
+        stanford = STANFORD.get(name, name)
+        items = published_rows("clark2019what")
+        figures = {part: items[items["item"].str.startswith(f"{stanford} {part}")] for part in ("head", "baseline")}
+        show = {part: f"{row['value'].iloc[0]} ({row['item'].iloc[0].split()[-1]})" if len(row) else "-"
+                for part, row in figures.items()}
+        rows.append({"relation": name, "head": score.name, "accuracy %": round(100 * score.head_hits.mean(), 1),
+                     "offset": score.offset, "offset %": round(100 * score.offset_hits.mean(), 1),
+                     "twin's head %": round(100 * control[name].head_hits.mean(), 1), "n": score.n,
+                     "published as": stanford if len(figures["head"]) else "-",
+                     "published head %": show["head"], "published offset %": show["baseline"]})
+    return rows

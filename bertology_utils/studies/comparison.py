@@ -1,0 +1,152 @@
+"""The comparison of pre-training objectives: what each variant gains over the base, seed by seed.
+
+Reads the table that `pretraining.compare` writes, or rows that were trained in a chapter, and draws them in the order
+in which section 6 of rogers2020primer sorts the proposals. Depends on `figures.dots` and scipy.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.figures.dots import Dots, dots
+from bertology_utils.figures.html import Figure
+from bertology_utils.statistics import LEVEL
+
+BASE = "nano"
+LOSS = "held_out_loss"
+AXES = {
+    "How to mask": ("static-masks", "unknown-symbol"),
+    "What to mask": ("whole-words", "phrases", "ngrams", "spans"),
+    "Where to mask": ("streams",),
+    "Instead of masks": ("permutation", "replaced-tokens", "ngram-order"),
+    "Alternatives to NSP": ("next-sentence", "sentence-order", "next-previous", "continual"),
+    "Architecture": ("deeper", "wider", "one-head", "sixteen-heads", "shared-layers", "cls-normalisation"),
+    "Batch": ("large-batch",),
+}
+OTHER = "Other"
+Row = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A variant minus the base on one measure, seed by seed.
+
+    values: (seeds,); low, high: the 95 % t-interval of their mean; spread: the range of the base over its seeds.
+    """
+
+    config: str
+    values: np.ndarray
+    low: float
+    high: float
+    spread: float
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @property
+    def exceeds(self) -> bool:
+        """Larger than what another seed of the base makes, with an interval that leaves out zero."""
+        return abs(self.mean) > self.spread and (self.low > 0 or self.high < 0)
+
+
+def read_comparison(path: Path) -> list[dict[str, str]]:
+    """The rows of the recorded comparison; none where it was not recorded yet."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def measures(rows: Iterable[Row]) -> list[str]:
+    """The columns that every row fills with a score: the held-out loss and Zorro, where it was scored."""
+    rows = list(rows)
+    return [name for name in (LOSS, "zorro") if rows and all(str(row.get(name) or "") for row in rows)]
+
+
+def differences(rows: Iterable[Row], measure: str = LOSS, base: str = BASE) -> dict[str, Difference]:
+    """Every other configuration against the base, over the seeds that both have; at least two, else it is left out.
+
+    Raises BertologyError where the table has no two seeds of the base, or mixes budgets.
+    """
+    rows = list(rows)
+    if len({str(row["budget"]) for row in rows}) > 1:
+        raise BertologyError("The table mixes budgets: a comparison needs one.")
+    scores: dict[str, dict[str, float]] = {}
+    for row in rows:
+        scores.setdefault(str(row["config"]), {})[str(row["seed"])] = float(row[measure])
+    own = scores.pop(base, {})
+    if len(own) < 2:
+        raise BertologyError(f"The comparison needs two seeds of its base '{base}', the table has {len(own)}.")
+    spread = max(own.values()) - min(own.values())
+    paired = {name: [found[s] - own[s] for s in sorted(own) if s in found] for name, found in scores.items()}
+    return {name: _difference(name, np.array(v), spread) for name, v in paired.items() if len(v) > 1}
+
+
+def _difference(config: str, values: np.ndarray, spread: float) -> Difference:
+    reach = stats.t.ppf((1 + LEVEL) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return Difference(config, values, float(values.mean() - reach), float(values.mean() + reach), spread)
+
+
+def by_axis(names: Iterable[str]) -> dict[str, list[str]]:
+    """The configurations under the survey's headings; those that it does not know come last."""
+    names = list(names)
+    known = {axis: [name for name in members if name in names] for axis, members in AXES.items()}
+    rest = [name for name in names if not any(name in members for members in AXES.values())]
+    return {axis: members for axis, members in (known | {OTHER: rest}).items() if members}
+
+
+def comparison_figure(rows: Sequence[Row], base: str = BASE, caption: str = "") -> Figure:
+    """Dot plot: a row a variant, a panel a measure, a dot a seed, with the mean and its interval."""
+    labels = {LOSS: "held-out loss minus that of the base (nats)", "zorro": "Zorro minus that of the base (points)"}
+    found = {measure: differences(rows, measure, base) for measure in measures(rows)}
+    if not found:
+        raise BertologyError(f"The table has no column '{LOSS}'.")
+    axes = by_axis(next(iter(found.values())))
+    panels = {
+        labels[measure]: {name: Dots(d.values, d.mean, d.low, d.high, d.exceeds) for name, d in of_all.items()}
+        for measure, of_all in found.items()
+    }
+    bands = [next(iter(of_all.values())).spread for of_all in found.values()]
+    return dots(axes, panels, bands=bands, caption=caption)
+
+
+def told(found: Mapping[str, Difference], lower_is_better: bool = True) -> str:
+    """Which variants differ from the base by more than its seeds do, in words."""
+    clear = sorted((d for d in found.values() if d.exceeds), key=lambda d: d.mean)
+    better = [d for d in clear if (d.mean < 0) == lower_is_better]
+    worse = [d for d in clear if d not in better]
+    spread = next(iter(found.values())).spread
+    parts = [f"{kind}: {', '.join(f'{d.config} ({d.mean:+.3f})' for d in group) or 'none'}" for kind, group in
+             (("clearly better", better), ("clearly worse", worse))]  # fmt: skip
+    return (
+        f"Of {len(found)} variants {len(clear)} differ from the base by more than its seeds differ among themselves "
+        f"({spread:.3f}), with an interval that leaves out zero. {'; '.join(parts).capitalize()}."
+    )
+
+
+def side_by_side(live: Sequence[Row], recorded: Sequence[Row]) -> str:
+    """The held-out loss of the variants that both tables have, against the base of each."""
+    here, there = differences(live), differences(recorded)
+    both = [f"{name} {here[name].mean:+.3f} live, {there[name].mean:+.3f} recorded" for name in here if name in there]
+    return f"In both tables: {'; '.join(both) or 'nothing'}."
+
+
+def trust(rows: Iterable[Row]) -> str:
+    """How much the table can carry, from its own numbers."""
+    rows = list(rows)
+    seeds, configs = ({str(row[key]) for row in rows} for key in ("seed", "config"))
+    size, pieces = (max(float(row[key]) for row in rows) / 1e6 for key in ("parameters", "tokens"))
+    return (
+        f"How far to trust this: {len(configs)} recipes × {len(seeds)} seeds, nets of at most {size:.1f} million "
+        f"parameters, {pieces:.2g} million pieces each. An interval from {len(seeds)} seeds is wide and honest; with "
+        f"{len(configs) - 1} comparisons at 95 % about {(len(configs) - 1) / 20:.1f} would leave out zero by chance "
+        "alone. The hyperparameters are tuned for none of them, and a recipe that learns slowly is cut off early."
+    )

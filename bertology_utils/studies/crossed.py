@@ -1,0 +1,284 @@
+"""Crossed clozes: two contexts, two words, and the question which word belongs to which context.
+
+Depends on `cloze` (scores), `facts` and `pairs` (what is true). A model that prefers one word everywhere can never
+be right by it, so single facts, comparisons, inferences and the untrained twin share one chance level, 0.5.
+The lists of affordances, events and chains were written for this book.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from random import Random
+
+import numpy as np
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import MASK, fill_in, single_piece, word_log_probability
+from bertology_utils.language.facts import SIZES, Fact, facts
+from bertology_utils.language.pairs import role_reversal_pairs
+from bertology_utils.models import Specimen
+
+# thing:what one does with it; each verb fits only its own thing
+AFFORDANCES = """
+apple:eat car:drive book:read hat:wear horse:ride piano:play milk:drink bell:ring letter:write
+ball:throw song:sing picture:paint house:build fish:catch gun:fire tree:climb"""
+# class: what is done with its members
+ABILITIES = {"fruit": "eaten", "instrument": "played", "vehicle": "driven", "fish": "caught", "tree": "climbed"}
+# two situations, the sentence that follows both, and what each of them lets one expect there
+EVENTS = (
+    ("he was very hungry", "he was very cold", "he looked for some [MASK] .", "food", "clothes"),
+    ("it began to rain", "it was getting dark", "she wanted some [MASK] .", "cover", "light"),
+    ("she wanted to know the time", "she wanted to cut the bread", "she looked for her [MASK] .", "watch", "knife"),
+    ("he wanted to write to his mother", "he had to walk a long way", "he took his [MASK] .", "pen", "stick"),
+    ("the boy had a broken leg", "the boy could not read", "they sent him to a [MASK] .", "doctor", "teacher"),
+    ("the house was burning", "the fields were dry", "everybody called for [MASK] .", "help", "rain"),
+    ("he had stolen the gold", "he had won the war", "they took him to the [MASK] .", "prison", "king"),
+    ("she was thirsty", "she was hungry", "she asked for some [MASK] .", "water", "bread"),
+    ("they wanted to cross the river", "they wanted to cross the desert", "they bought a [MASK] .", "boat", "camel"),
+    ("the man was tired", "the man was lost", "he looked for his [MASK] .", "bed", "way"),
+    ("he wanted to marry her", "he wanted to shoot the bird", "he bought a [MASK] .", "ring", "gun"),
+    ("the children wanted to play", "the children wanted to learn", "they went to the [MASK] .", "garden", "school"),
+    ("she could not open the door", "she could not hear the music", "she had lost her [MASK] .", "key", "hearing"),
+    ("the army was beaten", "the army had won", "the people felt [MASK] .", "fear", "joy"),
+)
+THINGS = ("coin", "key", "ring", "letter", "book", "ball", "knife", "watch")
+LEVELS = (
+    ("box", "bag", "basket", "pocket", "drawer", "case"),
+    ("kitchen", "garden", "hall", "office", "cellar", "library"),
+    ("house", "school", "castle", "hotel", "church", "palace"),
+    ("city", "village", "valley", "forest", "desert", "island"),
+)
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """Two clozes with one mask each; `targets[0]` belongs to `first`, `targets[1]` to `second`."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    targets: tuple[str, str]
+    labels: tuple[str, ...] = ()
+
+
+def crossed_accuracy(specimen: Specimen, items: Sequence[Crossed]) -> np.ndarray:
+    """Booleans (items,): log P(t1|first) + log P(t2|second) > log P(t2|first) + log P(t1|second); ties are wrong.
+
+    An item with a target that is not one known piece is wrong; see `answerable_items`.
+    """
+    words = [context for item in items for context in (item.first, item.second)]
+    places = [context.index(MASK) for context in words]
+    targets = [item.targets for item in items for _ in range(2)]
+    scores = word_log_probability(specimen, words, places, targets).log_probabilities.reshape(-1, 2, 2)
+    return scores[:, 0, 0] + scores[:, 1, 1] > scores[:, 0, 1] + scores[:, 1, 0]
+
+
+def group_accuracy(specimen: Specimen, groups: Mapping[str, Sequence[Crossed]]) -> dict[str, np.ndarray]:
+    """`crossed_accuracy` as 0/1 of the answerable items of every group: name -> (its items,)."""
+    kept = {name: answerable_items(specimen, items) for name, items in groups.items()}
+    return {name: crossed_accuracy(specimen, items).astype(float) for name, items in kept.items()}
+
+
+def answerable_items(specimen: Specimen, items: Sequence[Crossed]) -> list[Crossed]:
+    """The items whose two targets are different single pieces of the model's vocabulary.
+
+    Raises BertologyError where none is.
+    """
+    kept = [item for item in items if _known(specimen, item)]
+    if not kept:
+        raise BertologyError(f"{specimen.name} knows none of the {len(items)} items' words as one piece.")
+    return kept
+
+
+def _known(specimen: Specimen, item: Crossed) -> bool:
+    first, second = (single_piece(specimen, word) for word in item.targets)
+    return first is not None and second is not None and first != second
+
+
+def cross(template: str, first: str, second: str, targets: tuple[str, str], labels: tuple[str, ...] = ()) -> Crossed:
+    """One template over two things: {x} the thing, {ax} with its article."""
+    return Crossed(_words(template, first), _words(template, second), targets, labels)
+
+
+def _words(template: str, subject: str) -> tuple[str, ...]:
+    article = "an" if subject[0] in "aeiou" else "a"
+    return tuple(template.format(x=subject, ax=f"{article} {subject}").split())
+
+
+def _draw(items: list[Crossed], n: int | None, seed: int) -> list[Crossed]:
+    Random(seed).shuffle(items)
+    return items[:n]
+
+
+def told_items(items: Sequence[Crossed]) -> list[Crossed]:
+    """The same clozes behind their own answer: "snow is white . snow is [MASK] .".
+
+    A positive control: nothing need be known or inferred, only read, so a model that fails here cannot pass the test.
+    """
+    return [Crossed(_told(i.first, i.targets[0]), _told(i.second, i.targets[1]), i.targets, i.labels) for i in items]
+
+
+def _told(context: tuple[str, ...], answer: str) -> tuple[str, ...]:
+    """The sentence with the mask stands twice, at first with the answer; what stands before it stays."""
+    last = context.index(MASK)
+    start = max((place + 1 for place in range(last) if context[place] == "."), default=0)
+    question = context[start:]
+    return (*context[:start], *(answer if word == MASK else word for word in question), *question)
+
+
+# --- single facts and comparisons -----------------------------------------------------------------------------------
+
+
+def affordance_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
+    """What one can do with a thing: "you can [MASK] the apple ." against "you can [MASK] the car ."."""
+    rows = [row.split(":") for row in AFFORDANCES.split()]
+    items = [cross("you can [MASK] the {x} .", a, b, (v, w)) for (a, v), (b, w) in combinations(rows, 2)]
+    return _draw(items, n, seed)
+
+
+def property_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
+    """How big each of two things is, asked one at a time: "an elephant is very [MASK] ." (big), a mouse (small)."""
+    pairs = [(large, small) for small, large in _sized_pairs()]
+    return _draw([cross("{ax} is very [MASK] .", *pair, ("big", "small")) for pair in pairs], n, seed)
+
+
+def comparison_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
+    """The same two things in one sentence: "an elephant is [MASK] than a mouse ." (larger) and the reverse."""
+    return _draw([compared(large, small) for small, large in _sized_pairs()], n, seed)
+
+
+def compared(large: str, small: str) -> Crossed:
+    """Both orders of two things around "is [MASK] than"."""
+    contexts = (_words("{ax} is [MASK] than", a) + _words("{ax} .", b) for a, b in ((large, small), (small, large)))
+    return Crossed(*contexts, ("larger", "smaller"))
+
+
+def _sized_pairs() -> list[tuple[str, str]]:
+    return [(scale[i], scale[j]) for scale in SIZES for i in range(len(scale)) for j in range(i + 2, len(scale))]
+
+
+def fact_items(relation: str, n: int | None = None, seed: int = 0, template: int = 0) -> list[Crossed]:
+    """Pairs of facts of one relation with different objects, under one of its templates."""
+    items = [
+        Crossed(a.prompts()[template].words, b.prompts()[template].words, (a.object, b.object), (a.subject, b.subject))
+        for a, b in combinations(facts(relation), 2)
+        if a.object != b.object
+    ]
+    return _draw(items, n, seed)
+
+
+# --- inference ------------------------------------------------------------------------------------------------------
+
+
+def premise_items(n: int | None = None, seed: int = 0) -> dict[str, list[Crossed]]:
+    """Two premises and what follows, item by item: `member` (an apple is a kind of fruit), `general` (a fruit can be
+    eaten), `conclusion` (an apple can be eaten), each against a thing of another class.
+    """
+    members = [fact for fact in facts("class") if fact.object in ABILITIES]
+    pairs = [(a, b) for a, b in combinations(members, 2) if a.object != b.object]
+    Random(seed).shuffle(pairs)
+    kind = "{ax} is a kind of [MASK] ."
+    return {
+        "member": [cross(kind, a.subject, b.subject, (a.object, b.object)) for a, b in pairs[:n]],
+        "general": [_able(a.object, b.object, a, b) for a, b in pairs[:n]],
+        "conclusion": [_able(a.subject, b.subject, a, b) for a, b in pairs[:n]],
+    }
+
+
+def _able(first: str, second: str, a: Fact, b: Fact) -> Crossed:
+    return cross("{ax} can be [MASK] .", first, second, (ABILITIES[a.object], ABILITIES[b.object]))
+
+
+def premise_samples(specimen: Specimen, items: Mapping[str, Sequence[Crossed]]) -> dict[str, np.ndarray]:
+    """`known_premises` on `premise_items`, and `conclusion_told`, the conclusions behind their answer (`told_items`).
+
+    An item with an unknown word in one of its three questions is left out.
+    """
+    fit = [all(_known(specimen, item) for item in three) for three in zip(*items.values(), strict=True)]
+    if not any(fit):
+        raise BertologyError(f"{specimen.name} knows the words of no inference as single pieces.")
+    kept = [[item for item, good in zip(group, fit, strict=True) if good] for group in items.values()]
+    told = crossed_accuracy(specimen, told_items(kept[-1])).astype(float)
+    return known_premises(*(crossed_accuracy(specimen, group) for group in kept)) | {"conclusion_told": told}
+
+
+def known_premises(member: np.ndarray, general: np.ndarray, conclusion: np.ndarray) -> dict[str, np.ndarray]:
+    """Samples for "facts are not combined": conclusions in general, and those whose two premises are known.
+
+    All three are booleans (items,). Where no item has both premises, `conclusion_known` falls back to all conclusions
+    (the prediction's other clauses then fail, as they ask for known premises).
+    """
+    known = member & general
+    chosen = conclusion[known] if known.any() else conclusion
+    return {
+        "conclusion": conclusion.astype(float),
+        "conclusion_known": chosen.astype(float),
+        "premises": np.concatenate([member, general]).astype(float),
+    }
+
+
+def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Crossed]:
+    """Where is the coin? Two chains of places, and a question that needs `hops` of the premises.
+
+    "the coin is in the box . the key is in the bag . the box is in the kitchen . the bag is in the garden . so the coin
+    is somewhere in the [MASK] .": the context always holds `levels` premises a chain and the two answers lie on one
+    level, so neither length nor overlap gives the answer away. The second context asks for the other thing.
+    """
+    if not 1 <= hops <= levels <= len(LEVELS):
+        raise BertologyError(f"A chain has 1 to {len(LEVELS)} levels and a question at most that many hops.")
+    random = Random(seed)
+    items = []
+    for _ in range(n):
+        places = (random.sample(level, 2) for level in LEVELS[:levels])
+        chains = list(zip(random.sample(THINGS, 2), *places, strict=True))
+        context = []
+        for step in range(levels):
+            for chain in random.sample(chains, 2):
+                context += f"the {chain[step]} is in the {chain[step + 1]} .".split()
+        questions = [(*context, *f"so the {chain[0]} is in the {MASK} .".split()) for chain in chains]
+        items.append(Crossed(*questions, (chains[0][hops], chains[1][hops])))
+    return items
+
+
+def event_items(mention: bool = False) -> list[Crossed]:
+    """What does one expect next? With `mention`, the same word was said before: the control that needs no event."""
+    items = []
+    for first, second, last, a, b in EVENTS:
+        before = [f"{context} and spoke of {word} . {last}" for context, word in ((first, a), (second, b))]
+        plain = [f"{context} . {last}" for context in (first, second)]
+        chosen = before if mention else plain
+        items.append(Crossed(*(tuple(text.split()) for text in chosen), (a, b)))
+    return items
+
+
+# --- roles ----------------------------------------------------------------------------------------------------------
+
+
+def role_changes(specimen: Specimen, n: int | None = None, k: int = 5) -> dict[str, np.ndarray]:
+    """How many of the k best fillers for the verb change, share (items,), after ettinger2019what.
+
+    `reversal`: doer and sufferer change places; `replacement`: another event's nouns stand in the same frame (the
+    control: a model that reads the nouns at all must answer it).
+    """
+    pairs = role_reversal_pairs(n)
+    words = [[*side[: pair.focus], MASK, *side[pair.focus + 1 :]] for pair in pairs for side in (pair.good, pair.bad)]
+    best = fill_in(specimen, words, k=k).ids.reshape(len(pairs), 2, k)
+    others = _next_of_same_frame([pair.condition["frame"] for pair in pairs])
+    return {
+        "reversal": _changed(best[:, 0], best[:, 1]),
+        "replacement": _changed(best[:, 0], best[others, 0]),
+    }
+
+
+def _next_of_same_frame(frames: Sequence[str]) -> list[int]:
+    """For each item the index of the next one with the same frame, going round."""
+    count = len(frames)
+    return [
+        next(j % count for j in range(i + 1, i + count + 1) if frames[j % count] == frames[i]) for i in range(count)
+    ]
+
+
+def _changed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Share of each row's entries that the other row lacks: (items, k), (items, k) -> (items,)."""
+    return 1 - (first[:, :, None] == second[:, None, :]).any(-1).mean(-1)

@@ -1,0 +1,78 @@
+"""Crossed clozes about the things of forbes2019neural, in the form of the generated ones.
+
+Depends on `crossed` (the form) and `material` (the rows). Here "forbes" asks for properties that people gave to kinds
+of things, with the study's own wordings; a function has the arguments of its namesake in `crossed` and a `source` more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import combinations, product
+from random import Random
+
+from bertology_utils.data.material import EMBEDDED, draw, rows
+from bertology_utils.studies import crossed
+from bertology_utils.studies.crossed import Crossed, cross
+
+# Properties of one word, by how they are worded.
+FUNCTION, LOOK = "is used for ", "is "
+SIZES = ("is big", "is light")
+
+
+def affordance_items(n: int, seed: int = 0, source: str = EMBEDDED) -> list[Crossed]:
+    """What one does with a thing: "he [MASK] the apple ." against "he [MASK] the car ." (peeled, drove)."""
+    if source == EMBEDDED:
+        return crossed.affordance_items(n, seed)
+    return draw(list(_crossings(_holding("affordance"), "he [MASK] the {x} .", "", seed)), n, seed)
+
+
+def property_items(n: int, seed: int = 0, source: str = EMBEDDED) -> list[Crossed]:
+    """How big each of two things is, one at a time; "forbes": of those that people call big, and light and not big."""
+    if source == EMBEDDED:
+        return crossed.property_items(n, seed)
+    return [cross("{ax} is very [MASK] .", *pair, ("big", "small")) for pair in _sized_pairs(n, seed)]
+
+
+def comparison_items(n: int, seed: int = 0, source: str = EMBEDDED) -> list[Crossed]:
+    """The pairs of things of `property_items` in one sentence, larger or smaller than one another."""
+    if source == EMBEDDED:
+        return crossed.comparison_items(n, seed)
+    return [crossed.compared(*pair) for pair in _sized_pairs(n, seed)]
+
+
+def attribute_items(n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, list[Crossed]]:
+    """`functional` and `perceptual` attributes: affordances and colours, or the kinds of properties of "forbes"."""
+    if source == EMBEDDED:
+        return {"functional": crossed.affordance_items(n, seed), "perceptual": crossed.fact_items("colour", n, seed)}
+    wordings = {"functional": (FUNCTION, "{ax} is used for [MASK] ."), "perceptual": (LOOK, "{ax} is [MASK] .")}
+    found = {kind: _crossings(_holding(kind), template, start, seed) for kind, (start, template) in wordings.items()}
+    return {kind: draw(list(items), n, seed) for kind, items in found.items()}
+
+
+def _holding(kind: str) -> dict[str, set[str]]:
+    """Wording of a property or affordance -> the things that have it."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in rows(f"forbes:{kind}"):
+        if row.holds:
+            found[row.text].add(row.thing)
+    return found
+
+
+def _crossings(holding: dict[str, set[str]], template: str, start: str, seed: int) -> Iterator[Crossed]:
+    """Every two properties that are `start` and one word, over things that have one of them; each thing once a pair."""
+    words = {text.removeprefix(start): things for text, things in sorted(holding.items())
+             if text.startswith(start) and " " not in text.removeprefix(start)}  # fmt: skip
+    random = Random(seed)
+    for first, second in combinations(words, 2):
+        sides = [sorted(words[a] - words[b]) for a, b in ((first, second), (second, first))]
+        for side in sides:
+            random.shuffle(side)
+        yield from (cross(template, *pair, (first, second)) for pair in zip(*sides, strict=False))
+
+
+def _sized_pairs(n: int, seed: int) -> list[tuple[str, str]]:
+    """Large things with small ones."""
+    holding = _holding("perceptual")
+    large, small = (sorted(holding[a] - holding[b]) for a, b in (SIZES, SIZES[::-1]))
+    return draw(list(product(large, small)), n, seed)

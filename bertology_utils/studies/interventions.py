@@ -1,0 +1,94 @@
+"""Does a model rely on what a probe can read? Remove it inside the network and measure masked-word loss.
+
+Depends on `controls` (which subspace), `cloze` (loss) and `regimens` (where the blocks are). After Elazar and
+others (2021, "Amnesic probing"): to be encoded is one thing, to be used another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+from bertology_utils.activations import word_vectors
+from bertology_utils.instruments import cloze
+from bertology_utils.instruments.controls import (
+    RemovedSubspace,
+    class_mean_projection,
+    majority_baseline,
+    random_projection,
+)
+from bertology_utils.instruments.probes import encode_labels, probe_correctness, stack_words
+from bertology_utils.language.grammar import generate
+from bertology_utils.language.perturbations import shuffle_words
+from bertology_utils.models import Specimen
+from bertology_utils.studies.syntax_probes import word_labels
+from bertology_utils.tuning.regimens import encoder_layers
+
+
+@contextmanager
+def without_subspace(specimen: Specimen, layer: int, removed: RemovedSubspace, mean: torch.Tensor) -> Iterator[None]:
+    """Inside, block `layer` (1-based) puts every vector at the mean `(width,)` along the removed directions."""
+    projection, mean = removed.projection.float(), mean.float()
+
+    def project(module, arguments, output):
+        hidden = output[0] if isinstance(output, tuple) else output
+        changed = mean + (hidden - mean) @ projection
+        return (changed, *output[1:]) if isinstance(output, tuple) else changed
+
+    handle = encoder_layers(specimen.encoder)[layer - 1].register_forward_hook(project)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def reliance(specimen: Specimen, layer: int, train: int, test: int, task: str = "upos", draws: int = 3,
+             seed: int = 0) -> dict[str, np.ndarray]:
+    """Masked-word loss after removing what a least-squares probe reads of `task` at `layer`, or as much at random.
+
+    In nats, `(test,)`: `intact`, `removed`, `random` (mean over `draws` subspaces of the same rank), and the same with
+    shuffled words as `shuffled_...`. 0/1 over test words: `probe`, `probe_after` (a fresh probe after the removal) and
+    `majority`; the first two `(seeds, items)`.
+    """
+    known, unseen = generate(train, seed=seed), generate(test, seed=seed, split="test")
+    vectors = [stack_words(word_vectors(specimen, [s.words for s in part]))[layer] for part in (known, unseen)]
+    labels, answers, names = encode_labels(word_labels(known, task), word_labels(unseen, task))
+    removed, mean = class_mean_projection(vectors[0], labels), vectors[0].mean(0)
+    others = [random_projection(specimen.width, removed.rank, seed + draw) for draw in range(draws)]
+    after = [(mean + removed(v - mean)).float() for v in vectors]
+    found = {
+        "probe": _read(vectors, labels, answers, len(names)),
+        "probe_after": _read(after, labels, answers, len(names)),
+        "majority": majority_baseline(labels.tolist(), answers.tolist()),
+        "rank": np.array(float(removed.rank)),
+    }
+    rng = np.random.default_rng(seed)
+    places = [int(rng.integers(len(s.words) - 1)) for s in unseen]
+    intact = [s.words for s in unseen]
+    shuffled = [shuffle_words(words, place, rng).words for words, place in zip(intact, places, strict=True)]
+    for prefix, sentences in (("", intact), ("shuffled_", shuffled)):
+        found[prefix + "intact"] = masked_loss(specimen, sentences, places)
+        for name, subspaces in (("removed", [removed]), ("random", others)):
+            losses = [_loss_without(specimen, layer, subspace, mean, sentences, places) for subspace in subspaces]
+            found[prefix + name] = np.mean(losses, axis=0)
+    return found
+
+
+def masked_loss(specimen: Specimen, sentences: Sequence[Sequence[str]], places: Sequence[int]) -> np.ndarray:
+    """Negative log-probability in nats of the word at each place when it is masked; words of several pieces are left
+    out, so the shape is `(covered,)`."""
+    targets = [[words[place]] for words, place in zip(sentences, places, strict=True)]
+    scores = cloze.word_log_probability(specimen, sentences, places, targets)
+    return -scores.log_probabilities[scores.covered, 0]
+
+
+def _loss_without(specimen, layer, removed, mean, sentences, places) -> np.ndarray:
+    with without_subspace(specimen, layer, removed, mean):
+        return masked_loss(specimen, sentences, places)
+
+
+def _read(vectors: Sequence[torch.Tensor], labels, answers, classes: int) -> np.ndarray:
+    return probe_correctness(vectors[0][None], labels, vectors[1][None], answers, classes=classes)[0]

@@ -1,0 +1,60 @@
+"""What a name alone tells of LAMA's people: the test behind LAMA-UHN (poerner2019bert).
+
+Depends on `knowledge` (facts that were asked) and `cloze`. The study drops a fact where a part of the name, asked about
+as a name, gives the answer away; here the facts are divided by that, and both parts scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import MASK, word_log_probability
+from bertology_utils.instruments.knowledge import RelationScores, joined
+from bertology_utils.models import Specimen
+
+FIRST = 3
+# What the objects of a relation of people are.
+KINDS = {"P19": "city", "P20": "city", "P27": "country", "P103": "language", "P1412": "language"}
+
+
+def names_test(specimen: Specimen, found: Sequence[RelationScores]) -> dict[str, np.ndarray]:
+    """Samples over people, 0/1, named as in `knowledge.names_test`; a fact is *congruent* with a name that tells it.
+
+    A name tells a fact if the object is among its three best guesses (`FIRST`), candidates of the relation less each
+    one's mean over all names, where the study takes guesses among all words. `style`: the best guess is the object;
+    `constant`: the most frequent object is; `congruent` and `incongruent`: the plain prompt finds the object, over all
+    facts where one of the two has none; `misled`: it finds the best guess instead.
+    Raises BertologyError where no relation is about people.
+    """
+    asked = [scores for scores in found if scores.relation in KINDS]
+    if not asked:
+        raise BertologyError(f"No relation of people was asked; they are: {', '.join(KINDS)}.")
+    people = joined([_of_relation(specimen, scores) for scores in asked])
+    told, hits = people.pop("told"), people.pop("hits")
+    chosen = {"congruent": told, "incongruent": ~told}
+    samples = people | {name: hits[mask] if mask.any() else hits for name, mask in chosen.items()}
+    return {name: values.astype(float) for name, values in samples.items()}
+
+
+def _of_relation(specimen: Specimen, scores: RelationScores) -> dict[str, np.ndarray]:
+    """Booleans (facts,) of one relation."""
+    order = name_scores(specimen, scores).argsort(-1)[:, ::-1]
+    right = order == scores.answers[:, None]
+    misled = ~right[:, 0] & (scores.log_probabilities[0].argmax(-1) == order[:, 0])
+    return {"style": right[:, 0], "constant": scores.majority, "misled": misled, "told": right[:, :FIRST].any(1),
+            "hits": scores.hits[0]}  # fmt: skip
+
+
+def name_scores(specimen: Specimen, scores: RelationScores) -> np.ndarray:
+    """How well a name fits each candidate, (facts, candidates): log probabilities less their mean, best over parts."""
+    parts = [(i, part) for i, fact in enumerate(scores.facts) for part in fact.subject.split()]
+    question = f"is a common name in the following {KINDS[scores.relation]} : {MASK} .".split()
+    words = [(part, *question) for _, part in parts]
+    places = [1 + question.index(MASK)] * len(words)
+    values = word_log_probability(specimen, words, places, [scores.candidates] * len(words)).log_probabilities
+    best = np.full((len(scores.facts), len(scores.candidates)), -np.inf)
+    np.maximum.at(best, [i for i, _ in parts], values - values.mean(0))
+    return best

@@ -1,0 +1,237 @@
+"""Two languages in one model: a twin language in shifted letters, tiny bilingual models, and cross-lingual measures.
+
+Depends on `mlm_training`, torch and scikit-learn. The measures take vectors (layers, sentences, width)
+or (sentences, width) of parallel sentences, row i of one language translating row i of the other; they give values an
+item.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from tokenizers.processors import TemplateProcessing
+from torch import Tensor
+from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.language.twins import shift_word
+
+if TYPE_CHECKING:
+    from bertology_utils.models import Specimen
+
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+# ---------------------------------------------------------------- the twin language
+
+
+@dataclass(frozen=True)
+class TwinLanguage:
+    """English in another alphabet: the same grammar and lexicon, no shared piece but those of `shared`."""
+
+    shared: frozenset[str] = frozenset()
+    inverted: bool = False
+
+    def translate(self, sentence: Sequence[str]) -> tuple[str, ...]:
+        """Word by word; in inverse order if the language is `inverted` (dufter2020identifying)."""
+        words = tuple(word if word in self.shared else shift_word(word) for word in sentence)
+        return words[::-1] if self.inverted else words
+
+
+def twin_language(
+    sentences: Sequence[Sequence[str]], overlap: float = 0.0, inverted: bool = False, seed: int = 0
+) -> TwinLanguage:
+    """A twin of the language of these sentences which shares a share `overlap` of its word types with it."""
+    if not 0 <= overlap <= 1:
+        raise BertologyError(f"An overlap lies between 0 and 1, got {overlap}.")
+    types = sorted({word for sentence in sentences for word in sentence})
+    chosen = np.random.default_rng(seed).permutation(len(types))[: round(overlap * len(types))]
+    return TwinLanguage(frozenset(types[i] for i in chosen), inverted)
+
+
+def shift_ids(ids: Tensor, vocabulary_size: int, specials: Sequence[int], shared: Tensor | None = None) -> Tensor:
+    """Piece ids in the second range, id + vocabulary_size, save special and `shared` ones; dufter2020identifying."""
+    fixed = torch.tensor(list(specials), dtype=ids.dtype)
+    fixed = fixed if shared is None else torch.cat([fixed, shared.to(ids.dtype)])
+    return torch.where(torch.isin(ids, fixed), ids, ids + vocabulary_size)
+
+
+def vocabulary_overlap(first: Sequence[str] | set[str], second: Sequence[str] | set[str]) -> float:
+    """|A and B| / |A or B| of two sets of pieces: the overlap of pires2019multilingual (a Jaccard coefficient)."""
+    a, b = set(first), set(second)
+    if not a | b:
+        raise BertologyError("The overlap of two empty vocabularies is not defined.")
+    return len(a & b) / len(a | b)
+
+
+# ---------------------------------------------------------------- a tiny bilingual model
+
+
+@dataclass(frozen=True)
+class BilingualRecipe:
+    """A BERT small enough to train in a notebook. dufter2020identifying: 12 layers of width 64, 1 head, inner 256.
+
+    Fewer layers here, for seconds instead of hours; `steps` of about `budget` pieces each.
+    """
+
+    layers: int = 4
+    width: int = 64
+    heads: int = 1
+    inner: int = 256
+    steps: int = 600
+    learning_rate: float = 2e-3
+    budget: int = 1024
+
+
+def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
+    """A fast tokenizer with one piece a word: ids of the special pieces, then the words in the order given."""
+    vocabulary = {piece: i for i, piece in enumerate([*SPECIALS, *dict.fromkeys(words)])}
+    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    ids = [(piece, vocabulary[piece]) for piece in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", ids)
+    names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **{f"{k}_token": v for k, v in names.items()})
+
+
+def tiny_specimen(words: Sequence[str], recipe: BilingualRecipe = BilingualRecipe(), seed: int = 0) -> Specimen:
+    """An untrained specimen of the recipe's size over these words; the control of `train_bilingual`."""
+    from bertology_utils.models import Specimen
+
+    tokenizer = word_tokenizer(words)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=recipe.width,
+        num_hidden_layers=recipe.layers,
+        num_attention_heads=recipe.heads,
+        intermediate_size=recipe.inner,
+        max_position_embeddings=64,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = BertForMaskedLM(config).eval()
+    digest = hashlib.sha256(f"{config.to_json_string()}{seed}".encode()).hexdigest()
+    return Specimen("bilingual", model, tokenizer, f"seed {seed}", digest, "trained in this notebook")
+
+
+def train_bilingual(
+    first: Sequence[Sequence[str]],
+    second: Sequence[Sequence[str]],
+    recipe: BilingualRecipe = BilingualRecipe(),
+    seed: int = 0,
+) -> tuple[Specimen, np.ndarray]:
+    """A masked LM trained from nothing on sentences of two languages, mixed and unmarked; and its losses (steps,).
+
+    The sentences need not be parallel. Feed it sentences of either language like any other specimen.
+    """
+    from bertology_utils.tuning.mlm_training import train_mlm
+
+    sentences = [*first, *second]
+    words = sorted({word for sentence in sentences for word in sentence})
+    specimen = tiny_specimen(words, recipe, seed)
+    return train_mlm(
+        specimen, sentences, recipe.steps, seed, learning_rate=recipe.learning_rate, budget=recipe.budget
+    )
+
+
+# ---------------------------------------------------------------- measures on parallel vectors
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    return torch.nn.functional.normalize(vectors.float(), dim=-1)
+
+
+def nearest(queries: Tensor, candidates: Tensor) -> Tensor:
+    """Index of the candidate with the highest cosine for each query: (..., queries), by one matrix product a layer."""
+    return (_unit(queries) @ _unit(candidates).transpose(-1, -2)).argmax(-1)
+
+
+def sentence_retrieval(source: Tensor, target: Tensor) -> np.ndarray:
+    """Is the nearest target the translation? Booleans (..., sentences); libovicky2019how, on one pair of languages."""
+    if source.shape != target.shape:
+        raise BertologyError(f"Parallel sentences need equal shapes: {tuple(source.shape)}, {tuple(target.shape)}.")
+    return (nearest(source, target) == torch.arange(source.shape[-2])).numpy()
+
+
+def centroid(vectors: Tensor) -> Tensor:
+    """Mean vector of a language: (..., 1, width)."""
+    return vectors.mean(-2, keepdim=True)
+
+
+def centred(vectors: Tensor, reference: Tensor | None = None) -> Tensor:
+    """Vectors minus their language's centroid (that of `reference` sentences where given); libovicky2019how."""
+    return vectors - centroid(vectors if reference is None else reference)
+
+
+def centred_retrieval(source: Tensor, target: Tensor) -> np.ndarray:
+    """`sentence_retrieval` after centring each language: (..., sentences)."""
+    return sentence_retrieval(centred(source), centred(target))
+
+
+def translate_by_offset(source: Tensor, target: Tensor, fit: Sequence[int], test: Sequence[int]) -> np.ndarray:
+    """Retrieval of the `test` sentences after adding the mean offset of the `fit` ones: booleans (..., test).
+
+    pires2019multilingual: v_EN + mean(v_DE - v_EN), nearest neighbour. The sets must not share a sentence.
+    """
+    if set(fit) & set(test):
+        raise BertologyError("The offset must be fitted on other sentences than those translated.")
+    fit, test = list(fit), list(test)
+    offset = (target[..., fit, :] - source[..., fit, :]).mean(-2, keepdim=True)
+    return sentence_retrieval(source[..., test, :] + offset, target[..., test, :])
+
+
+def random_offset(source: Tensor, target: Tensor, fit: Sequence[int], test: Sequence[int], seed: int = 0) -> np.ndarray:
+    """Control of `translate_by_offset`: a random direction as long as the true offset; booleans (..., test)."""
+    fit, test = list(fit), list(test)
+    length = (target[..., fit, :] - source[..., fit, :]).mean(-2, keepdim=True).norm(dim=-1, keepdim=True)
+    direction = _unit(torch.randn(*length.shape[:-1], source.shape[-1], generator=torch.Generator().manual_seed(seed)))
+    return sentence_retrieval(source[..., test, :] + length * direction, target[..., test, :])
+
+
+def language_probe(vectors: Tensor, languages: Sequence[int], folds: int = 5, seed: int = 0) -> np.ndarray:
+    """Is the language of each held-out sentence predicted? Booleans (sentences,), by logistic regression over folds.
+
+    Give one layer's (sentences, width). libovicky2019how, who also test it after centring.
+    """
+    labels = np.asarray(languages)
+    probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+    splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    return cross_val_predict(probe, vectors.numpy(), labels, cv=splits) == labels
+
+
+def mutual_nearest(source: Tensor, target: Tensor) -> list[tuple[int, int]]:
+    """Word alignment of one sentence pair from (words, width) each: pairs that are each other's nearest."""
+    forth, back = nearest(source, target).tolist(), nearest(target, source).tolist()
+    return [(i, j) for i, j in enumerate(forth) if back[j] == i]
+
+
+def alignment_f1(predicted: Sequence[tuple[int, int]], gold: Sequence[tuple[int, int]]) -> float:
+    """F1 of predicted word pairs against gold ones; 0 where nothing is right."""
+    hits = len(set(predicted) & set(gold))
+    return 2 * hits / (len(set(predicted)) + len(set(gold))) if hits else 0.0
+
+
+def word_translation(specimen: Specimen, language: TwinLanguage, words: Sequence[str]) -> np.ndarray:
+    """Is the twin of a word nearest among all twins, by piece embeddings? Booleans (words,).
+
+    The P@1 of dufter2020identifying. Words shared by both languages are left out: they translate themselves.
+    """
+    own = [word for word in dict.fromkeys(words) if word not in language.shared]
+    table = specimen.model.get_input_embeddings().weight.detach()
+    ids = torch.tensor(specimen.tokenizer.convert_tokens_to_ids(own))
+    twins = torch.tensor(specimen.tokenizer.convert_tokens_to_ids([shift_word(word) for word in own]))
+    return sentence_retrieval(table[ids], table[twins])

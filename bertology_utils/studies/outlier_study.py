@@ -1,0 +1,112 @@
+"""What outlier dimensions do: how they persist over layers, and what switching them off breaks.
+
+Follows kovaleva2021bertbusters. Depends on `compression.outliers` (finding and disabling), `mlm_training` (losses) and
+`cloze` (fill-ins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import nn
+
+from bertology_utils.compression.outliers import deviating, disabled, output_norms, random_dimensions
+from bertology_utils.instruments.cloze import MASK, fill_in, hits_at
+from bertology_utils.tuning.mlm_training import mlm_losses
+from bertology_utils.tuning.regimens import encoder_layers
+
+if TYPE_CHECKING:
+    from bertology_utils.models import Specimen
+
+
+def strongest_dimensions(model: nn.Module, count: int = 2) -> np.ndarray:
+    """The `count` dimensions whose output layer norm deviates most, over all layers: (count,) indices.
+
+    Deviation in standard deviations of the layer, scale or bias, whichever is larger, averaged over layers. Unlike the
+    study's 3-sigma rule this names dimensions in any model, whether or not they deserve the name outlier.
+    """
+    return np.argsort(-deviations(model).mean(0), kind="stable")[:count]
+
+
+def deviations(model: nn.Module) -> np.ndarray:
+    """|value - layer mean| / layer deviation, the larger of scale and bias: (layers, width)."""
+    parts = []
+    for part in ("weight", "bias"):
+        values = torch.stack([getattr(norm, part).detach() for norm in output_norms(model)])
+        centred = (values - values.mean(1, keepdim=True)).abs()
+        parts.append(centred / values.std(1, keepdim=True).clamp_min(1e-6))
+    return torch.maximum(*parts).numpy()
+
+
+def persistence(model: nn.Module, sigmas: float = 3.0, draws: int = 500, seed: int = 0) -> tuple[np.ndarray, float]:
+    """In which layers the most persistent dimension deviates, booleans (layers,), and what chance gives.
+
+    Chance: the mean, over shuffles within each layer, of the share of layers of the then most persistent dimension.
+    """
+    flags = deviating(model, "weight", sigmas) | deviating(model, "bias", sigmas)
+    generator = np.random.default_rng(seed)
+    null = [generator.permuted(flags, axis=1).mean(0).max() for _ in range(draws)]
+    return flags[:, flags.sum(0).argmax()], float(np.mean(null))
+
+
+@contextmanager
+def dense_disabled(model: nn.Module, dimensions: Sequence[int]) -> Iterator[None]:
+    """Run with these output rows (weight and bias) of each block's last dense layer at 0; the layer norms stay."""
+    layers = [block.get_submodule("output.dense") for block in encoder_layers(model.base_model)]
+    chosen = torch.as_tensor(list(dimensions), dtype=torch.long)
+    saved = [(dense.weight[chosen].detach().clone(), dense.bias[chosen].detach().clone()) for dense in layers]
+    with torch.no_grad():
+        for dense in layers:
+            dense.weight[chosen], dense.bias[chosen] = 0, 0
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for dense, (weight, bias) in zip(layers, saved, strict=True):
+                dense.weight[chosen], dense.bias[chosen] = weight, bias
+
+
+def loss_increases(
+    specimen: Specimen, sentences: Sequence[Sequence[str]], count: int = 2, sets: int = 20
+) -> dict[str, np.ndarray]:
+    """Growth of the masked-word loss (nats) of each sentence with dimensions switched off: (sentences,) each.
+
+    outlier: scale and bias of the strongest dimensions; norm is the same, dense their rows in the last dense layer;
+    random_worst the most harmful of `sets` random draws (and random (sets, sentences) all of them).
+    """
+    model, strongest = specimen.model, strongest_dimensions(specimen.model, count)
+    whole = mlm_losses(specimen, sentences)
+
+    def increase(dimensions) -> np.ndarray:
+        with disabled(model, dimensions):
+            return mlm_losses(specimen, sentences) - whole
+
+    outlier = increase(strongest)
+    draws = np.stack([increase(d) for d in random_dimensions(model, count, sets, avoid=strongest)])
+    with dense_disabled(model, strongest):
+        dense = mlm_losses(specimen, sentences) - whole
+    worst = draws[draws.mean(1).argmax()]
+    return {"outlier": outlier, "norm": outlier, "dense": dense, "random": draws, "random_worst": worst}
+
+
+def fill_in_damage(
+    specimen: Specimen, sentences: Sequence[Sequence[str]], positions: Sequence[int], count: int = 2, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """Is the masked word the model's first guess? Booleans (sentences,): top1, top1_outlier and top1_random."""
+    masked = [[*s[:p], MASK, *s[p + 1 :]] for s, p in zip(sentences, positions, strict=True)]
+    answers = [[s[p]] for s, p in zip(sentences, positions, strict=True)]
+    strongest = strongest_dimensions(specimen.model, count)
+    others = random_dimensions(specimen.model, count, 1, seed, avoid=strongest)[0]
+
+    def hits() -> np.ndarray:
+        return hits_at(specimen, fill_in(specimen, masked, k=1), answers)
+
+    found = {"top1": hits()}
+    for name, dimensions in (("top1_outlier", strongest), ("top1_random", others)):
+        with disabled(specimen.model, dimensions):
+            found[name] = hits()
+    return found

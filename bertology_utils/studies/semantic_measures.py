@@ -1,0 +1,389 @@
+"""Measures on vectors of words in context: senses, slots, neighbours, numbers, probes, flips of predictions.
+
+Depends on `activations` and `text` for vectors, on `geometry` and `probes` for the mathematics and on `training` for
+tuned models; the items come from `semantic_tasks`. Every score is an array over items, so that its mean can be tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.stats import rankdata
+
+from bertology_utils.activations import word_vectors
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import word_log_probability
+from bertology_utils.instruments.geometry import nearest, unit
+from bertology_utils.instruments.probes import fit_ridge
+from bertology_utils.language.semantic_tasks import FRAMES_OF_PRIOR, NUMBER_PLACE, FillerItem, number_sentence
+from bertology_utils.models import Specimen
+from bertology_utils.text import Encoding, Words, encode_words, model_inputs, pool_pieces, token_budget_batches
+from bertology_utils.tuning.training import Examples, FineTuned, predict
+
+# Vectors of items -----------------------------------------------------------------------------------------------------
+
+
+def vectors_at(
+    specimen: Specimen, sentences: Sequence[Words], places: Sequence[int], how: str = "mean"
+) -> torch.Tensor:
+    """The vector of one word of each sentence, (layers+1, items, width); a sentence that comes again is run once."""
+    index: dict[tuple[str, ...], int] = {}
+    owners = [index.setdefault(tuple(words), len(index)) for words in sentences]
+    vectors = word_vectors(specimen, list(index), how)
+    return torch.stack([vectors[owner][:, place] for owner, place in zip(owners, places, strict=True)], dim=1)
+
+
+def token_table_vectors(specimen: Specimen, sentences: Sequence[Words]) -> list[np.ndarray]:
+    """The static control: each word as the mean of its rows in the token table, (1, words, width) a sentence."""
+    table = specimen.encoder.get_input_embeddings().weight.detach().float()
+    return [
+        pool_pieces(table[torch.tensor(e.input_ids)][None], e.word_ids).numpy()
+        for e in encode_words(specimen, sentences)
+    ]
+
+
+# Context in vectors ---------------------------------------------------------------------------------------------------
+
+
+def within_word_variance(groups: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean squared distance of a word's occurrences to their mean, over their mean squared length: (layers, words).
+
+    `groups` holds one array (layers, occurrences, width) a word. 0: one vector for all contexts; 1: nothing shared.
+    """
+
+    def share(group: np.ndarray) -> np.ndarray:
+        group = np.asarray(group, dtype=np.float64)
+        spread = ((group - group.mean(1, keepdims=True)) ** 2).sum(-1).mean(-1)
+        return spread / (group**2).sum(-1).mean(-1)
+
+    return np.stack([share(group) for group in groups], axis=1)
+
+
+def word_anisotropy(groups: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean cosine of each word's occurrences to those of all other words, (layers, words); exact, nothing is sampled.
+
+    The anisotropy of ethayarajh2019how kept apart by word, so that words are the sampling units.
+    """
+    sums = np.stack([unit(np.asarray(group, dtype=np.float64)).sum(-2) for group in groups], axis=1)
+    counts = np.array([group.shape[-2] for group in groups])
+    others = sums.sum(1, keepdims=True) - sums
+    return (sums * others).sum(-1) / (counts * (counts.sum() - counts))
+
+
+def centred(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Groups (layers, occurrences, width) without the mean vector of their layer over all occurrences."""
+    mean = np.concatenate(list(groups), axis=1).mean(1, keepdims=True)
+    return [group - mean for group in groups]
+
+
+def layer_trend(values: np.ndarray) -> np.ndarray:
+    """Spearman's correlation of a word's values with the layer, (layers, words) -> (words,); constant values give 0."""
+    ranks = rankdata(values, axis=0)
+    ranks = ranks - ranks.mean(0)
+    layers = np.arange(len(values)) - (len(values) - 1) / 2
+    scale = np.sqrt((ranks**2).sum(0) * (layers**2).sum())
+    return layers @ ranks / np.where(scale == 0, 1, scale)
+
+
+# Neighbours -----------------------------------------------------------------------------------------------------------
+
+
+def neighbour_overlap(first: np.ndarray, second: np.ndarray, k: int = 10) -> np.ndarray:
+    """Share of each item's k nearest other items that two spaces (items, width) have in common: (items,)."""
+    if len(first) <= k + 1:
+        raise BertologyError(f"{k} neighbours of an item need more than {k + 1} items; there are {len(first)}.")
+    lists = [_neighbours(space, k) for space in (first, second)]
+    return np.array([len(set(a) & set(b)) / k for a, b in zip(*lists, strict=True)])
+
+
+def neighbour_agrees(vectors: np.ndarray, labels: Sequence) -> np.ndarray:
+    """Whether an item's nearest other item has its label: booleans (items,), from vectors (items, width)."""
+    labels = np.asarray(labels)
+    return labels[_neighbours(vectors, 1)[:, 0]] == labels
+
+
+def _neighbours(vectors: np.ndarray, k: int) -> np.ndarray:
+    """The k nearest other items by cosine, (items, k)."""
+    found = nearest(vectors, vectors, k + 1)
+    return np.array([[j for j in row if j != i][:k] for i, row in enumerate(found)])
+
+
+def nearest_senses(
+    train: np.ndarray,
+    train_items: Sequence,
+    test: np.ndarray | None = None,
+    test_items: Sequence | None = None,
+) -> np.ndarray:
+    """Whether the nearest training occurrence of the same lemma has the same sense: booleans (layers, items).
+
+    Vectors are (layers, items, width), items have `lemma` and `sense`; k = 1 by cosine as in wiedemann2019does. Without
+    test items each training item is judged by the other ones (leave one out), which serves to choose a layer.
+    """
+    alone = test is None
+    test, test_items = (train, train_items) if alone else (test, test_items)
+    correct = np.zeros(test.shape[:2], dtype=bool)
+    for lemma in {item.lemma for item in test_items}:
+        rows = [i for i, item in enumerate(test_items) if item.lemma == lemma]
+        known = [i for i, item in enumerate(train_items) if item.lemma == lemma]
+        similarity = unit(test[:, rows]) @ np.swapaxes(unit(train[:, known]), 1, 2)  # (layers, rows, known)
+        if alone:
+            similarity[:, range(len(rows)), range(len(rows))] = -np.inf
+        senses = np.array([train_items[i].sense for i in known])
+        correct[:, rows] = senses[similarity.argmax(-1)] == np.array([test_items[i].sense for i in rows])
+    return correct
+
+
+def context_bag(specimen: Specimen, items: Sequence) -> np.ndarray:
+    """The static control of sense tests: the mean token-table vector of the other words, (1, items, width)."""
+    tables = token_table_vectors(specimen, [item.words for item in items])
+    rest = [np.delete(table, item.place, axis=1).mean(1) for table, item in zip(tables, items, strict=True)]
+    return np.stack(rest, axis=1)
+
+
+# Slots: segment, position, partner ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SlotCosines:
+    """Mean cosine of a sentence's words to themselves in another input, each (layers+1, sentences).
+
+    One factor changed: `segment` (only the segment embedding), `position` (only the position numbers), `context` (only
+    the partner sentence). `same_slot` and `other_slot` compare across partners, with and without a change of slot.
+    """
+
+    segment: np.ndarray
+    position: np.ndarray
+    context: np.ndarray
+    same_slot: np.ndarray
+    other_slot: np.ndarray
+
+
+def slot_cosines(
+    specimen: Specimen, sentences: Sequence[Words], partners: Sequence[Words], others: Sequence[Words]
+) -> SlotCosines:
+    """A segment x position x context factorial on the drift that mickus2019what observed, by overriding input ids.
+
+    A model without segment embeddings gets `segment` = 1 everywhere: there is nothing to change.
+    """
+
+    def cosine(a: list[torch.Tensor], b: list[torch.Tensor]) -> np.ndarray:
+        pairs = zip(a, b, strict=True)
+        return np.stack([torch.cosine_similarity(x, y, dim=-1).mean(-1).numpy() for x, y in pairs], axis=1)
+
+    first, second = slot_vectors(specimen, sentences, partners), slot_vectors(specimen, sentences, partners, True, True)
+    first_other = slot_vectors(specimen, sentences, others)
+    second_other = slot_vectors(specimen, sentences, others, True, True)
+    return SlotCosines(
+        segment=cosine(first, slot_vectors(specimen, sentences, partners, segment=True)),
+        position=cosine(first, slot_vectors(specimen, sentences, partners, position=True)),
+        context=cosine(first, first_other),
+        same_slot=(cosine(first, first_other) + cosine(second, second_other)) / 2,
+        other_slot=(cosine(first, second_other) + cosine(second, first_other)) / 2,
+    )
+
+
+@torch.inference_mode()
+def slot_vectors(
+    specimen: Specimen,
+    sentences: Sequence[Words],
+    partners: Sequence[Words],
+    segment: bool = False,
+    position: bool = False,
+) -> list[torch.Tensor]:
+    """Vectors (layers+1, words, width) of each sentence beside its partner.
+
+    `segment` gives it the segment embedding of a second sentence, `position` the position numbers that it would have
+    there. With both it stands in the second slot, up to the order of rows, which attention does not see.
+    """
+    encodings = encode_words(specimen, sentences, partners)
+    encoder, vectors = specimen.encoder, [torch.empty(0)] * len(encodings)
+    for rows in token_budget_batches([len(e) for e in encodings]):
+        plans = [_slot(encodings[i], len(sentences[i]), segment, position) for i in rows]
+        batch = model_inputs(specimen, [encoding for encoding, _ in plans])
+        if encoder.config.model_type != "distilbert":  # which always counts positions itself
+            batch["position_ids"] = _padded([places for _, places in plans], specimen)
+        hidden = torch.stack(encoder(**batch, output_hidden_states=True).hidden_states)
+        for row, i in enumerate(rows):
+            vectors[i] = pool_pieces(hidden[:, row], encodings[i].word_ids)[:, : len(sentences[i])].float().clone()
+    return vectors
+
+
+def _slot(encoding: Encoding, words: int, segment: bool, position: bool) -> tuple[Encoding, list[int]]:
+    """The encoding of a pair, with its first sentence's segment and positions exchanged as asked, and the positions."""
+    start = next(i for i, word in enumerate(encoding.word_ids) if word is not None and word >= words)
+    size = len(encoding)
+    places = list(range(size))
+    if position:
+        places = [0, *range(1 + size - start, size), *range(1, 1 + size - start)]
+    types = list(encoding.segment_ids)
+    if segment:
+        types = [0, *[1] * (start - 1), *[0] * (size - start)]
+    return Encoding(encoding.input_ids, encoding.word_ids, types), places
+
+
+def _padded(places: Sequence[list[int]], specimen: Specimen) -> torch.Tensor:
+    shift = specimen.model.config.max_position_embeddings - specimen.max_pieces  # RoBERTa counts from there
+    rows = [torch.tensor(row) + shift for row in places]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+# Probes ---------------------------------------------------------------------------------------------------------------
+
+
+def pair_features(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Vectors of two spans side by side, (layers, items, 2 * width): the input of an edge probe (tenney2019what)."""
+    return torch.cat([first, second], dim=-1)
+
+
+def chosen_layer(correct: np.ndarray) -> tuple[int, np.ndarray]:
+    """The best layer on the even items, and its scores on the odd ones: from (layers, seeds, items), (seeds, half)."""
+    layer = int(correct[:, :, ::2].mean((1, 2)).argmax())
+    return layer, correct[layer, :, 1::2]
+
+
+def plant(
+    features: torch.Tensor, labels: Sequence[int], layer: int, strength: float = 8.0, seed: int = 0
+) -> torch.Tensor:
+    """Features (layers, items, width) with a random direction for each label added at one layer: the probe's own test.
+
+    `strength` is the added length in deviations of that layer.
+    """
+    labels = torch.as_tensor(np.asarray(labels))
+    generator = torch.Generator().manual_seed(seed)
+    directions = torch.randn(int(labels.max()) + 1, features.shape[-1], generator=generator)
+    directions = directions / directions.norm(dim=1, keepdim=True) * strength * features[layer].std()
+    planted = features.clone()
+    planted[layer] += directions[labels]
+    return planted
+
+
+def balanced_property_scores(predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Scores (..., items) whose mean is the balanced accuracy, averaged over properties.
+
+    `predicted` (..., items, properties) and `gold` (items, properties) are 0/1. An item counts by the inverse frequency
+    of its value, so that always saying "no" earns 0.5; properties that never vary are left out.
+    """
+    gold = np.asarray(gold)
+    varied = (gold.min(0) == 0) & (gold.max(0) == 1)
+    if not varied.any():
+        raise BertologyError("No property varies between the items.")
+    gold, predicted = gold[:, varied], np.asarray(predicted)[..., varied]
+    share = np.where(gold == 1, gold.mean(0), 1 - gold.mean(0))
+    return ((predicted == gold) / (2 * share)).mean(-1)
+
+
+def verb_majorities(verbs: Sequence[str], gold: np.ndarray, asked: Sequence[str]) -> np.ndarray:
+    """The usual properties of each asked verb's arguments, 0/1 (asked, properties); overall usual for a new verb."""
+    gold = np.asarray(gold, dtype=float)
+    table = {verb: gold[[v == verb for v in verbs]].mean(0) for verb in set(verbs)}
+    return np.array([table.get(verb, gold.mean(0)) > 0.5 for verb in asked]).astype(int)
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+
+def digit_one_hots(texts: Sequence[str]) -> torch.Tensor:
+    """The symbolic control (1, items, 10 * places): each digit as a one-hot, aligned at the point."""
+    parts = [text.partition(".") for text in texts]
+    whole, rest = (max(len(part[side]) for part in parts) for side in (0, 2))
+    aligned = [part[0].rjust(whole, "0") + part[2].ljust(rest, "0") for part in parts]
+    digits = torch.tensor([[int(character) for character in row] for row in aligned])
+    return torch.nn.functional.one_hot(digits, 10).flatten(1).float()[None]
+
+
+def read_values(
+    features: torch.Tensor, values: Sequence[float], asked: torch.Tensor, share: float = 0.75
+) -> tuple[int, np.ndarray]:
+    """Ridge regression of values on features: the chosen layer and the predictions (asked items,).
+
+    `features` (layers, items, width) and `values` train: a `share` of them fits, the rest chooses the layer; `asked` is
+    (layers, items, width). A linear, closed-form stand-in for the three-layer network of wallace2019nlp.
+    """
+    target, cut = torch.as_tensor(np.asarray(values)).double(), int(share * len(values))
+    probe = fit_ridge(features[:, :cut], target[:cut])
+    errors = (probe.predict(features[:, cut:])[..., 0] - target[cut:]).square().mean(-1)
+    layer = int(errors.argmin())
+    return layer, probe.predict(asked)[layer, :, 0].numpy()
+
+
+def plant_values(features: torch.Tensor, values: Sequence[float], scale: float, seed: int = 0) -> torch.Tensor:
+    """Features (layers, items, width) with each value, in units of `scale`, added along one random direction.
+
+    The positive control of a regression: these vectors hold the value on a line, also outside the trained range.
+    """
+    line = torch.randn(features.shape[-1], generator=torch.Generator().manual_seed(seed))
+    steps = torch.as_tensor(np.asarray(values) / scale, dtype=features.dtype)
+    return features + steps[:, None] * features.std() * line
+
+
+def explained(predicted: np.ndarray, values: Sequence[float]) -> np.ndarray:
+    """One minus the squared error over the mean squared deviation, (items,): the mean over items is R squared."""
+    values = np.asarray(values, dtype=float)
+    return 1 - (predicted - values) ** 2 / ((values - values.mean()) ** 2).mean()
+
+
+def shared_pieces(first: Sequence[str], second: Sequence[str]) -> float:
+    """Share of piece positions, counted from the left, where two piece sequences agree."""
+    return sum(a == b for a, b in zip(first, second, strict=False)) / max(len(first), len(second))
+
+
+def number_neighbours(specimen: Specimen, numbers: Sequence[int], layer: int | None = None) -> dict[str, np.ndarray]:
+    """How alike n and n + 1 are: pieces, digits, and vectors at a layer (default: the middle one) in a plain carrier.
+
+    `wordpiece_overlap` and `digit_overlap` (numbers,), see `shared_pieces`; `same_split` and `changed_split` hold the
+    cosines of the pairs whose pieces have the same lengths, and of the others (wallace2019nlp names the problem).
+    """
+    layer = specimen.layers // 2 if layer is None else layer
+    texts = [(str(n), str(n + 1)) for n in numbers]
+    split = {text: specimen.tokenizer.tokenize(text) for pair in texts for text in pair}
+    sentences = [number_sentence(text) for pair in texts for text in pair]
+    vectors = vectors_at(specimen, sentences, [NUMBER_PLACE] * len(sentences))[layer]
+    cosines = torch.cosine_similarity(vectors[::2], vectors[1::2], dim=-1).numpy()
+    changed = np.array([list(map(len, split[a])) != list(map(len, split[b])) for a, b in texts])
+    if changed.all() or not changed.any():
+        raise BertologyError("All neighbouring numbers are split alike, or none is: take more numbers.")
+    return {
+        "wordpiece_overlap": np.array([shared_pieces(split[a], split[b]) for a, b in texts]),
+        "digit_overlap": np.array([shared_pieces(a, b) for a, b in texts]),
+        "same_split": cosines[~changed],
+        "changed_split": cosines[changed],
+    }
+
+
+# Fillers of roles -----------------------------------------------------------------------------------------------------
+
+
+def filler_preferences(specimen: Specimen, items: Sequence[FillerItem]) -> dict[str, np.ndarray]:
+    """Whether the context favours the right filler over the related one, and that over the unrelated one: (items,).
+
+    The score is the log-probability in the sentence minus the mean in neutral sentences, after the three-way contrast
+    of ettinger2019what. Items with a filler of several pieces are left out; raises BertologyError if none remains.
+    """
+    candidates = [item.fillers for item in items]
+    scores = word_log_probability(specimen, [i.words for i in items], [i.place for i in items], candidates)
+    neutral = [frame.split() for frame in FRAMES_OF_PRIOR]
+    words = sorted({word for row in candidates for word in row})
+    prior = word_log_probability(specimen, neutral, [f.index("X") for f in neutral], [words] * len(neutral))
+    usual = dict(zip(words, prior.log_probabilities.mean(0), strict=True))
+    gain = scores.log_probabilities - np.array([[usual[word] for word in row] for row in candidates])
+    gain = gain[scores.covered]
+    if not len(gain):
+        raise BertologyError(f"No filler is a single piece of the vocabulary of {specimen.name}.")
+    return {"right_over_related": gain[:, 0] > gain[:, 1], "related_over_unrelated": gain[:, 1] > gain[:, 2]}
+
+
+# Swaps ----------------------------------------------------------------------------------------------------------------
+
+
+def flips(tuned: FineTuned, sentences: Sequence[Words], versions: Sequence[Sequence[Words]]) -> np.ndarray:
+    """Whether the predicted class changes in at least one version of the sentence: booleans (sentences,).
+
+    The measure of balasubramanian2020whats; every sentence has as many versions as the other ones.
+    """
+    flat = [words for group in zip(sentences, *zip(*versions, strict=True), strict=True) for words in group]
+    probabilities = predict(tuned.classifier, tuned.specimen, Examples(flat, [0] * len(flat)))
+    classes = probabilities.argmax(1).reshape(len(sentences), -1)  # (sentences, 1 + versions)
+    return (classes[:, 1:] != classes[:, :1]).any(1)

@@ -1,0 +1,254 @@
+"""The probing experiments of the chapter on syntax: labels of words, hierarchy against order, one question three ways.
+
+Orchestration only: probes come from `probes` and `controls`, sentences from `material`, `ambiguous` and `pair_sets`.
+Layers are chosen on development items, and scored on others; trained probes come with a seed axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import compress
+
+import numpy as np
+import torch
+
+from bertology_utils.activations import sentence_vectors, word_vectors
+from bertology_utils.data.material import EMBEDDED, Treebank, same_words
+from bertology_utils.data.pair_sets import agreement_pairs
+from bertology_utils.instruments import cloze
+from bertology_utils.instruments.attention import attention_maps, word_level_map
+from bertology_utils.instruments.controls import ControlTask, majority_baseline, word_baseline
+from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe, train_selector
+from bertology_utils.language.grammar import Grammar
+from bertology_utils.language.grammar_trees import Phrase, Sentence
+from bertology_utils.language.pairs import MinimalPair
+from bertology_utils.language.perturbations import shuffle_words
+from bertology_utils.models import Specimen
+from bertology_utils.studies.ambiguous import TASKS, pointed_sentences
+from bertology_utils.studies.syntax_trees import LayerScores
+
+ANCESTORS = ("parent", "grandparent", "great_grandparent")
+LABELS = ("upos", "chunks", "deprels", *ANCESTORS)
+
+
+def word_labels(sentences: Sequence[Sentence], task: str) -> list[str]:
+    """One label for each word of all sentences; `task` is one of `LABELS`."""
+    if task in ANCESTORS:
+        level = ANCESTORS.index(task)
+        return [above[level] for sentence in sentences for above in sentence.ancestors]
+    return [label for sentence in sentences for label in getattr(sentence, task)]
+
+
+def label_sweep(
+    specimen: Specimen, bank: Treebank, tasks: Sequence[str] = LABELS, every: int = 1, **settings
+) -> dict[str, LayerScores]:
+    """Linear probes for each task on every layer (or every second ...), trained and tested on different words.
+
+    Follows liu2019linguistic; a treebank of real sentences says which words each side may use. Settings as in
+    `probes.train_probe`. With `every` > 1 the rows of the scores are the
+    layers 0, every, 2 * every, ...
+    """
+    train, development, test = (
+        stack_words(word_vectors(specimen, [s.words for s in getattr(bank, part)]))[::every, bank.scored(part)]
+        for part in ("train", "development", "test")
+    )
+    scores = {}
+    for task in tasks:
+        learnt, *others = (scored_labels(bank, part, task) for part in ("train", "development", "test"))
+        labels, unseen, names = encode_labels(learnt, others[0] + others[1])
+        probe = train_probe(train, labels, classes=len(names), **settings)
+        cut = development.shape[1]
+        aside = probe.correct(development, unseen[:cut]).mean((1, 2))
+        scores[task] = LayerScores(aside, probe.correct(test, unseen[cut:]))
+    return scores
+
+
+def scored_labels(bank: Treebank, part: str, task: str) -> list[str]:
+    """The labels of the words of a part that count there; see `Treebank.scored`."""
+    return list(compress(word_labels(getattr(bank, part), task), bank.scored(part)))
+
+
+def ancestor_baselines(bank: Treebank, level: str) -> dict[str, np.ndarray]:
+    """Guessing the most frequent ancestor label, 0/1 `(test items,)`: `majority` of all, `by_tag` for each gold tag.
+
+    `gold` guesses it from the gold tag, function and lower ancestors of a word: what can be known of the label.
+    """
+    below = ["upos", "deprels", *ANCESTORS[: ANCESTORS.index(level)]]
+    (labels, tags, features), (answers, asked_tags, asked) = (
+        (
+            scored_labels(bank, part, level),
+            scored_labels(bank, part, "upos"),
+            list(zip(*(scored_labels(bank, part, name) for name in below), strict=True)),
+        )
+        for part in ("train", "test")
+    )
+    return {
+        "majority": majority_baseline(labels, answers),
+        "by_tag": word_baseline(tags, labels, asked_tags, answers),
+        "gold": word_baseline(features, labels, asked, answers),
+    }
+
+
+def control_sweep(
+    specimen: Specimen,
+    sentences: int,
+    seed: int = 0,
+    layers: Sequence[int] | None = None,
+    source: str = EMBEDDED,
+    **settings,
+) -> dict[str, np.ndarray]:
+    """Part of speech and its control task on *seen* words: `task` and `control`, `(layers, seeds, items)`.
+
+    A control label belongs to a word type, so a probe can learn it only for words that it met in training; training
+    and test sentences therefore share their words here, and test words that training lacks are left out.
+    """
+    train, test = same_words(sentences, sentences // 2, seed, source)
+    layers = list(range(specimen.layers + 1)) if layers is None else list(layers)
+    first, second = (stack_words(word_vectors(specimen, [s.words for s in part]))[layers] for part in (train, test))
+    words, unseen = [w for s in train for w in s.words], [w for s in test for w in s.words]
+    known = np.isin(unseen, words)
+    tags = word_labels(train, "upos"), word_labels(test, "upos")
+    control = ControlTask.of(tags[0], seed)
+    found = {}
+    for name, pair in {"task": tags, "control": (control.labels(words), control.labels(unseen))}.items():
+        labels, answers, names = encode_labels(*pair)
+        probe = train_probe(first, labels, classes=len(names), seed=seed, **settings)
+        found[name] = probe.correct(second[:, known], answers[known])
+    return found
+
+
+def hierarchy_sweep(
+    specimen: Specimen,
+    train: int,
+    test: int,
+    seed: int = 0,
+    every: int = 1,
+    source: str = EMBEDDED,
+    **settings,
+) -> LayerScores:
+    """Learn the main auxiliary (and the subject noun) from ambiguous sentences, test where the linear rule fails.
+
+    After lin2019open; the test sentences of both tasks follow each other. `every` as in `label_sweep`, settings as in
+    `train_selector`.
+    """
+    aside, scores = [], []
+    for task in TASKS:
+        ambiguous = pointed_sentences(train, False, seed, "train", task, source)
+        unseen = pointed_sentences(2 * test, True, seed, "test", task, source)
+        vectors = [v[::every] for v in word_vectors(specimen, [s.words for s in ambiguous + unseen])]
+        probe = train_selector(vectors[:train], [s.target for s in ambiguous], seed=seed, **settings)
+        places = [s.target for s in unseen]
+        found = probe.correct(vectors[train:], places)
+        aside.append(found[:, :, :test].mean((1, 2)))
+        scores.append(found[:, :, test:])
+    return LayerScores(np.mean(aside, axis=0), np.concatenate(scores, axis=-1))
+
+
+# A lexical and a syntactic question about the same sentences --------------------------------------------------------
+
+
+def two_questions(n: int, seed: int = 0, split: str = "train") -> tuple[list[tuple[str, ...]], dict[str, np.ndarray]]:
+    """Sentences like "the old dog saw the cats ." and two labels: `lexical` (animals or people), `syntactic`.
+
+    Subject and object differ in number; the syntactic label is whether the subject is the plural one. The same bag of
+    words occurs with either syntactic label, so only order can tell; verbs are in the past and show no number.
+    """
+    grammar, sentences = Grammar(split, seed), []
+    labels = {"lexical": np.arange(n) % 2, "syntactic": np.arange(n) // 2 % 2}
+    for animal, plural in zip(labels["lexical"], labels["syntactic"], strict=True):
+        kinds = ("animal",) if animal else ("male", "female", "neutral")
+        numbers = ("plural", "singular") if plural else ("singular", "plural")
+        subject, target = (grammar.common_noun(grammar.kind(kinds), None, deprel, number, 0.3, "the")
+                           for deprel, number in zip(("nsubj", "obj"), numbers, strict=True))
+        verbs = [verb for verb in grammar.lexicon.verbs["experiencer"]
+                 if {"animal", "neutral"} <= set(verb.subjects + verb.objects)]
+        group = grammar.conjugate(grammar.pick(verbs), subject, "past")
+        clause = Phrase("S", [subject, Phrase("VP", [*group, target], 0)], 1, "root")
+        sentences.append(grammar.finish(clause).words)
+    return sentences, labels
+
+
+def order_dependence(specimen: Specimen, train: int, test: int, seed: int = 0, **settings) -> dict[str, np.ndarray]:
+    """Accuracy of a linear classifier on sentence vectors, trained and tested on intact or shuffled words.
+
+    Keys `question_trained_tested`, e.g. `syntactic_intact_shuffled`; values 0/1 `(seeds, items)` at the layer that is
+    best on development sentences in the condition of training.
+    """
+    generator = np.random.default_rng(seed)
+    vectors, labels = {}, {}
+    for part, count, split in (("train", train, "train"), ("development", test, "test"), ("test", test, "test")):
+        words, labels[part] = two_questions(count, seed + (part == "test"), split)
+        shuffled = [shuffle_words(s, len(s) - 1, generator).words for s in words]
+        vectors[part] = {"intact": sentence_vectors(specimen, words), "shuffled": sentence_vectors(specimen, shuffled)}
+    found = {}
+    for question in ("lexical", "syntactic"):
+        for trained in ("intact", "shuffled"):
+            probe = train_probe(vectors["train"][trained], labels["train"][question], seed=seed, **settings)
+            aside = probe.correct(vectors["development"][trained], labels["development"][question])
+            layer = int(aside.mean((1, 2)).argmax())
+            for tested in ("intact", "shuffled"):
+                right = probe.correct(vectors["test"][tested], labels["test"][question])
+                found[f"{question}_{trained}_{tested}"] = right[layer]
+    return found
+
+
+# One question, three tools --------------------------------------------------------------------------------------------
+
+
+def three_tools(
+    eager: Specimen, train: int, test: int, seed: int = 0, source: str = EMBEDDED
+) -> dict[str, np.ndarray]:
+    """The number of a subject behind an attractor, by cloze, by attention and by probe: 0/1 samples.
+
+    `cloze` and `attention` are `(items,)`, `probe` is `(seeds, items)`. The cloze compares two verb forms; attention
+    asks whether the best head (chosen on the first half) looks from the masked verb rather at the subject than at the
+    attractor; the probe reads the number off the vector of the mask. Needs eager attention and a masked-LM head.
+    `source` as in `pair_sets.agreement_pairs`, one that says where the subject is.
+    """
+    pairs = agreement_pairs(2 * test, attractors=1, seed=seed, split="test", source=source)
+    scores = cloze.focus_preference(eager, pairs)
+    usable = scores.covered.nonzero()[0]
+    pairs = [pairs[i] for i in usable]
+    half = len(pairs) // 2
+    looks = subject_attention(eager, pairs)  # (layers, heads, pairs)
+    means = looks[..., :half].mean(-1)
+    layer, head = np.unravel_index(means.argmax(), means.shape)
+    learnt = [p for attractors in (0, 1)
+              for p in agreement_pairs(train // 2, attractors, agreeing=1 - attractors, seed=seed, source=source)]
+    return {
+        "cloze": cloze.preferred(scores)[half:].astype(float),
+        "attention": looks[layer, head, half:].astype(float),
+        "probe": _number_probe(eager, learnt, pairs[:half], pairs[half:], seed),
+    }
+
+
+def subject_attention(eager: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarray:
+    """Whether each head looks from the masked verb more at the subject than at the attractor: `(layers, heads, n)`."""
+    masked = [_masked(eager, pair) for pair in pairs]
+    found = np.zeros((eager.layers, eager.heads, len(pairs)), bool)
+    for index, encoding, maps in attention_maps(eager, masked):
+        row = word_level_map(maps, encoding)[:, :, pairs[index].focus]
+        condition = pairs[index].condition
+        # the attractor is the noun before the verb, or before the verb of an object relative clause
+        attractor = pairs[index].focus - (2 if condition["structure"] == "object_relative" else 1)
+        found[..., index] = (row[..., int(condition["subject"])] > row[..., attractor]).numpy()
+    return found
+
+
+def _number_probe(specimen: Specimen, train, development, test, seed: int) -> np.ndarray:
+    parts = [_mask_vectors(specimen, pairs) for pairs in (train, development, test)]
+    labels = [np.array([pair.condition["number"] == "plural" for pair in pairs]).astype(int)
+              for pairs in (train, development, test)]
+    probe = train_probe(parts[0], labels[0], seed=seed)
+    layer = int(probe.correct(parts[1], labels[1]).mean((1, 2)).argmax())
+    return probe.correct(parts[2], labels[2])[layer]
+
+
+def _mask_vectors(specimen: Specimen, pairs: Sequence[MinimalPair]) -> torch.Tensor:
+    vectors = word_vectors(specimen, [_masked(specimen, pair) for pair in pairs])
+    return stack_words(vectors, [(i, pair.focus) for i, pair in enumerate(pairs)])
+
+
+def _masked(specimen: Specimen, pair: MinimalPair) -> list[Hashable]:
+    words = cloze.mask_word(pair.good, pair.focus)
+    return [specimen.tokenizer.mask_token if word == cloze.MASK else word for word in words]

@@ -1,0 +1,195 @@
+"""The tree experiments of the chapter on syntax: probes by layer, ranks, and trees read from attention maps.
+
+Orchestration only: metrics come from `structural` and `trees`, vectors from `activations`, maps from `attention`,
+sentences from `material`. What is selected (layer, head) is selected on development sentences, and scored on others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertology_utils.activations import word_vectors
+from bertology_utils.data.material import Treebank
+from bertology_utils.instruments import structural, trees
+from bertology_utils.instruments.attention import attention_maps, word_level_map
+from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.models import Specimen
+
+
+@dataclass(frozen=True)
+class LayerScores:
+    """Scores of one probe at all layers: `development (layers,)` means, `test (layers, seeds, sentences)`."""
+
+    development: np.ndarray
+    test: np.ndarray
+
+    @property
+    def best(self) -> int:
+        """The layer that is best on the development sentences."""
+        return int(self.development.argmax())
+
+    @property
+    def best_test(self) -> np.ndarray:
+        """Test scores of that layer: `(seeds, sentences)`."""
+        return self.test[self.best]
+
+    def over(self, baseline: np.ndarray, name: str) -> dict[str, np.ndarray]:
+        """The samples that most predictions about layers name: `best_layer`, `layer_0` and a named baseline."""
+        return {"best_layer": self.best_test, "layer_0": self.test[0], name: baseline}
+
+
+def punctuation_mask(sentences: Sequence[Sentence]) -> list[list[bool]]:
+    """Which words count for attachment scores: all but punctuation."""
+    return [[tag != "PUNCT" for tag in sentence.upos] for sentence in sentences]
+
+
+def distance_sweep(specimen: Specimen, bank: Treebank, **settings) -> dict[str, LayerScores]:
+    """Distance probes at every layer: `uuas` and `spearman`; settings as in `structural.fit_distance_probe`."""
+    parts = _split(word_vectors(specimen, [s.words for s in bank.sentences]), bank)
+    probe = structural.fit_distance_probe(parts[0], [s.heads for s in bank.train], **settings)
+    scores = [
+        structural.score_distances(probe.distances(vectors), [s.heads for s in part], punctuation_mask(part))
+        for vectors, part in zip(parts[1:], (bank.development, bank.test), strict=True)
+    ]
+    return {name: _layer_scores(*(getattr(score, name) for score in scores)) for name in ("uuas", "spearman")}
+
+
+def depth_sweep(specimen: Specimen, bank: Treebank, **settings) -> dict[str, LayerScores]:
+    """Depth probes at every layer: `root` (0/1) and `spearman`; settings as in `structural.fit_depth_probe`."""
+    parts = _split(word_vectors(specimen, [s.words for s in bank.sentences]), bank)
+    probe = structural.fit_depth_probe(parts[0], [s.heads for s in bank.train], **settings)
+    scores = [
+        structural.score_depths(probe.depths(vectors), [s.heads for s in part], punctuation_mask(part))
+        for vectors, part in zip(parts[1:], (bank.development, bank.test), strict=True)
+    ]
+    return {name: _layer_scores(*(getattr(score, name) for score in scores)) for name in ("root", "spearman")}
+
+
+def rank_sweep(specimen: Specimen, bank: Treebank, layer: int, ranks: Sequence[int], **settings) -> np.ndarray:
+    """UUAS on test sentences of distance probes of several ranks at one layer: `(ranks, seeds x sentences)`."""
+    vectors = [v[layer : layer + 1] for v in word_vectors(specimen, [s.words for s in bank.sentences])]
+    train, _, test = _split(vectors, bank)
+    found = []
+    for rank in ranks:
+        probe = structural.fit_distance_probe(train, [s.heads for s in bank.train], rank=rank, **settings)
+        heads = [s.heads for s in bank.test]
+        scores = structural.score_distances(probe.distances(test), heads, punctuation_mask(bank.test))
+        found.append(scores.uuas[0].mean(0))
+    return np.stack(found)
+
+
+def chain_scores(sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
+    """What the linear order alone gives: `uuas` and `spearman` of the distance |i - j|, both `(sentences,)`."""
+    chains = [trees.linear_chain_distances(len(s.words))[None, None] for s in sentences]
+    scores = structural.score_distances(chains, [s.heads for s in sentences], punctuation_mask(sentences))
+    return {"uuas": scores.uuas[0, 0], "spearman": scores.spearman[0, 0]}
+
+
+def position_scores(train: Sequence[Sentence], test: Sequence[Sentence]) -> dict[str, np.ndarray]:
+    """Depth guessed from the position alone (the mean depth there in training): `root`, `spearman`, `(sentences,)`."""
+    longest = max(len(s.words) for s in [*train, *test])
+    total, count = np.zeros(longest), np.zeros(longest)
+    for sentence in train:
+        total[: len(sentence.words)] += trees.tree_depths(sentence.heads)
+        count[: len(sentence.words)] += 1
+    guess = np.divide(total, count, out=np.full(longest, total.sum() / count.sum()), where=count > 0)
+    guesses = [guess[None, None, : len(s.words)] for s in test]
+    scores = structural.score_depths(guesses, [s.heads for s in test], punctuation_mask(test))
+    return {"root": scores.root[0, 0], "spearman": scores.spearman[0, 0]}
+
+
+# Trees from attention -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AttentionTrees:
+    """UUAS of trees read from every head, `(layers, heads, sentences)`, on development and test sentences.
+
+    `development_maps` and `test_maps` keep the word-level maps, `(layers, heads, words, words)` a sentence.
+    """
+
+    development: np.ndarray
+    test: np.ndarray
+    development_maps: list[np.ndarray]
+    test_maps: list[np.ndarray]
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """0-based layer and head with the best trees on the development sentences."""
+        means = self.development.mean(-1)
+        layer, head = np.unravel_index(means.argmax(), means.shape)
+        return int(layer), int(head)
+
+    @property
+    def best_test(self) -> np.ndarray:
+        return self.test[self.best]
+
+
+def attention_trees(eager: Specimen, bank: Treebank) -> AttentionTrees:
+    """Maximum spanning trees of the symmetrised map of each head (htut2019attention), scored without punctuation."""
+    maps = [word_maps(eager, part) for part in (bank.development, bank.test)]
+    scores = []
+    for part, found in zip((bank.development, bank.test), maps, strict=True):
+        items = zip(found, part, punctuation_mask(part), strict=True)
+        scores.append(np.stack([trees.uuas(-np.maximum(m, m.swapaxes(-1, -2)), s.heads, keep)
+                                for m, s, keep in items], axis=-1))
+    return AttentionTrees(*scores, *maps)
+
+
+def word_maps(eager: Specimen, sentences: Sequence[Sentence]) -> list[np.ndarray]:
+    """Word-level attention maps of each sentence, `(layers, heads, words, words)`, special pieces left out."""
+    found: list[np.ndarray] = [np.empty(0)] * len(sentences)
+    for index, encoding, maps in attention_maps(eager, [s.words for s in sentences]):
+        found[index] = word_level_map(maps, encoding).numpy()
+    return found
+
+
+def planted_trees(bank: Treebank, share: float = 0.5, seed: int = 0) -> dict[str, np.ndarray]:
+    """The positive control: scores `(test sentences,)` of trees read from maps that hold them among noise.
+
+    Each word gives `share` of its attention to its gold head and the rest to all words at random; `undirected` and
+    `directed` are read like those of `attention_trees` and `directed_trees`.
+    """
+    rng, found = np.random.default_rng(seed), {"undirected": [], "directed": []}
+    for sentence, keep in zip(bank.test, punctuation_mask(bank.test), strict=True):
+        size = len(sentence.words)
+        noise = rng.dirichlet(np.ones(size), size)
+        words = (1 - share) * noise + share * np.eye(size)[np.maximum(sentence.heads, 0)]
+        tree = trees.maximum_arborescence(words, sentence.heads.index(-1))
+        found["undirected"].append(trees.uuas(-np.maximum(words, words.T), sentence.heads, keep))
+        found["directed"].append(trees.undirected_score(tree, sentence.heads, keep))
+    return {name: np.array(scores, dtype=float) for name, scores in found.items()}
+
+
+def directed_trees(found: AttentionTrees, bank: Treebank, candidates: int = 8) -> np.ndarray:
+    """Undirected scores `(test sentences,)` of Chu-Liu/Edmonds trees with the gold root given (htut2019attention).
+
+    The `candidates` heads with the best undirected trees are tried in both directions; which head and direction is
+    scored is chosen on the development sentences.
+    """
+    order = np.argsort(found.development.mean(-1), axis=None)[::-1][:candidates]
+    places = [np.unravel_index(i, found.development.shape[:2]) for i in order]
+    options = [(place, flipped) for place in places for flipped in (False, True)]
+    means = [_arborescences(found.development_maps, bank.development, *option).mean() for option in options]
+    return _arborescences(found.test_maps, bank.test, *options[int(np.argmax(means))])
+
+
+def _arborescences(maps, sentences, place: tuple[int, int], flipped: bool) -> np.ndarray:
+    scores = []
+    for words, sentence, keep in zip(maps, sentences, punctuation_mask(sentences), strict=True):
+        scored = words[place].T if flipped else words[place]
+        tree = trees.maximum_arborescence(scored, sentence.heads.index(-1))
+        scores.append(trees.undirected_score(tree, sentence.heads, keep))
+    return np.array(scores)
+
+
+def _split(vectors: list, bank: Treebank) -> tuple[list, list, list]:
+    first, second = len(bank.train), len(bank.train) + len(bank.development)
+    return vectors[:first], vectors[first:second], vectors[second:]
+
+
+def _layer_scores(development: np.ndarray, test: np.ndarray) -> LayerScores:
+    return LayerScores(development.mean((1, 2)), test)

@@ -1,0 +1,1 @@
+"""Fine-tuning: tasks, regimens, and what training changes."""

@@ -1,0 +1,113 @@
+"""What fine-tuning changed: weights, representations, layer restoration, and the loss on the line between two models.
+
+Depends on `training` (classifier and scores) and `activations` (sentence vectors). Layer 0 is the embeddings, 1..L the
+blocks, on every axis.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bertology_utils.activations import sentence_vectors
+from bertology_utils.errors import BertologyError
+from bertology_utils.tuning.regimens import encoder_layers
+from bertology_utils.tuning.training import Classifier
+
+if TYPE_CHECKING:
+    from bertology_utils.models import Specimen
+
+
+def _layer_of(parameter: str) -> int | None:
+    """0 for embeddings, 1..L for blocks, None for pooler and heads."""
+    block = re.search(r"(?:^|\.)layer\.(\d+)\.", parameter)
+    if block:
+        return int(block[1]) + 1
+    return 0 if "embeddings." in parameter else None
+
+
+def weight_change(before: nn.Module, after: nn.Module) -> np.ndarray:
+    """||W_after - W_before|| / ||W_before|| of each layer's weight matrices together: (layers + 1,).
+
+    kovaleva2019revealing and hao2019visualizing look at such changes per layer; norms are Frobenius.
+    """
+    old = dict(before.named_parameters())
+    layers = len(encoder_layers(before)) + 1
+    moved, size = np.zeros(layers), np.zeros(layers)
+    for name, new in after.named_parameters():
+        layer = _layer_of(name)
+        if layer is None or name not in old or new.dim() < 2:
+            continue
+        moved[layer] += float((new - old[name]).detach().pow(2).sum())
+        size[layer] += float(old[name].detach().pow(2).sum())
+    return np.sqrt(moved / size)
+
+
+def representation_change(
+    before: Specimen, after: Specimen, sentences: Sequence[Sequence[str]], pool: str = "mean"
+) -> np.ndarray:
+    """1 - cosine of each sentence's vector before and after: (layers + 1, sentences)."""
+    old, new = (sentence_vectors(specimen, sentences, pool) for specimen in (before, after))
+    return 1 - nn.functional.cosine_similarity(old.float(), new.float(), dim=-1).numpy()
+
+
+def linear_cka(first: Tensor, second: Tensor) -> float:
+    """Linear centred kernel alignment of (items, width) and (items, other width): 1 = same up to rotation and scale."""
+    first, second = (x.double() - x.double().mean(0) for x in (first, second))
+    shared = (first.T @ second).pow(2).sum()
+    return float(shared / ((first.T @ first).norm() * (second.T @ second).norm()))
+
+
+def representation_alignment(before: Specimen, after: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+    """Linear CKA of the sentence vectors before and after at each layer: (layers + 1,); merchant2020what."""
+    old, new = (sentence_vectors(specimen, sentences) for specimen in (before, after))
+    return np.array([linear_cka(a, b) for a, b in zip(old, new, strict=True)])
+
+
+def restored(classifier: Classifier, pretrained: nn.Module, layers: Iterable[int]) -> Classifier:
+    """A copy of the classifier with these layers (0 = embeddings, 1..L) rolled back to the pre-trained encoder's.
+
+    hao2019visualizing: lower layers can be rolled back with little loss, higher ones not.
+    """
+    chosen = set(layers)
+    unknown = chosen - set(range(len(encoder_layers(pretrained)) + 1))
+    if unknown:
+        raise BertologyError(f"There is no layer {min(unknown)} to restore.")
+    copied = copy.deepcopy(classifier)
+    source = dict(pretrained.named_parameters())
+    with torch.no_grad():
+        for name, parameter in copied.encoder.named_parameters():
+            if _layer_of(name) in chosen and name in source:
+                parameter.copy_(source[name])
+    return copied
+
+
+def along_line(
+    classifier: Classifier,
+    start: Mapping[str, Tensor],
+    evaluate: Callable[[Classifier], np.ndarray],
+    alphas: Sequence[float] = tuple(np.linspace(-0.5, 1.5, 9)),
+    end: Mapping[str, Tensor] | None = None,
+) -> np.ndarray:
+    """`evaluate` at theta_0 + alpha (theta_1 - theta_0) for each alpha: (alphas, items).
+
+    `start` is theta_0 (for example `FineTuned.start`), theta_1 is `end` or the classifier as it is; hao2019visualizing.
+    Head and encoder both move, so alpha = 0 is the untrained head on the pre-trained encoder.
+    """
+    end = end or {name: value.clone() for name, value in classifier.state_dict().items()}
+    moving = copy.deepcopy(classifier)
+    points = []
+    for alpha in alphas:
+        state = {
+            name: torch.lerp(start[name], value, float(alpha)) if value.is_floating_point() else value
+            for name, value in end.items()
+        }
+        moving.load_state_dict(state)
+        points.append(np.asarray(evaluate(moving)))
+    return np.stack(points)

@@ -1,0 +1,176 @@
+"""Small sentence classification tasks, labelled by the grammar's own annotation; each split has its own content words.
+
+Depends on `grammar`, `pairs`, `lexicon` (words and gold labels) and on `training.Examples`; knows no model. The tasks
+stand in for benchmark tasks: morphology (tense, number), syntax (voice), word meaning (topic), acceptability, and two
+tasks on pairs of sentences (paraphrase, entailment). Classes are balanced, so that chance is one half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from bertology_utils.errors import unknown
+from bertology_utils.language.grammar import Grammar
+from bertology_utils.language.grammar_trees import Phrase, Sentence, Word
+from bertology_utils.language.lexicon import PERSON, SPLITS, load_lexicon, noun_forms
+from bertology_utils.language.pairs import agreement_pairs
+from bertology_utils.tuning.training import Examples
+
+Words = tuple[str, ...]
+Item = tuple[Words, Words | None, int]
+EDIBLE = ("food", "drink")
+INANIMATE = ("tool", "thing", "clothing", "vehicle", "furniture")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: `classes` names the labels 0 and 1, `paired` says whether an example has two sentences."""
+
+    name: str
+    question: str
+    classes: tuple[str, str]
+    items: Callable[[Grammar, int], Iterator[Item]]
+    paired: bool = False
+
+
+def task(name: str, n: int, seed: int = 0, split: str = "train") -> Examples:
+    """`n` labelled examples, half of each class (one more of class 0 where n is odd), shuffled; equal for equal
+    arguments.
+
+    `split` is "train" or "test": the two share no content word, so memorised words do not help.
+    Raises BertologyError for an unknown task or split.
+    """
+    if name not in TASKS:
+        raise unknown("classification task", name, TASKS)
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
+    chosen = TASKS[name]
+    wanted = [n - n // 2, n // 2]
+    found: list[Item] = []
+    for item in chosen.items(Grammar(split, seed), seed):
+        if wanted[item[2]]:
+            wanted[item[2]] -= 1
+            found.append(item)
+        if not any(wanted):
+            break
+    Random(f"{name}-{split}-{seed}").shuffle(found)
+    sentences, pairs, labels = zip(*found, strict=True)
+    return Examples(sentences, labels, pairs if chosen.paired else None)
+
+
+# ---------------------------------------------------------------- one sentence
+
+
+def _sentences(grammar: Grammar) -> Iterator[Sentence]:
+    while True:
+        yield grammar.sentence("simple")
+
+
+def _tense(grammar: Grammar, seed: int) -> Iterator[Item]:
+    """Finite verbs that show their tense; modals do not."""
+    for sentence in _sentences(grammar):
+        focus = sentence.features["focus"]
+        modal = sentence.upos[focus] == "AUX" and sentence.lemmas[focus] not in ("be", "have", "do")
+        if sentence.features["tense"] and not modal:
+            yield sentence.words, None, int(sentence.features["tense"] == "past")
+
+
+def _number(grammar: Grammar, seed: int) -> Iterator[Item]:
+    for sentence in _sentences(grammar):
+        if sentence.features["subject_number"]:
+            yield sentence.words, None, int(sentence.features["subject_number"] == "plural")
+
+
+def _voice(grammar: Grammar, seed: int) -> Iterator[Item]:
+    """Active transitive sentences against passive ones."""
+    for sentence in _sentences(grammar):
+        passive = "nsubj:pass" in sentence.deprels
+        if passive or "obj" in sentence.deprels:
+            yield sentence.words, None, int(passive)
+
+
+@cache
+def _kinds(split: str) -> dict[str, str]:
+    nouns = load_lexicon(split).nouns
+    return {form: kind for kind, group in nouns.items() for noun in group for form in noun_forms(noun)}
+
+
+def _topic(grammar: Grammar, seed: int) -> Iterator[Item]:
+    """Sentences with food or drink and no other thing, against sentences with a thing and neither food nor drink."""
+    kinds = _kinds(grammar.lexicon.split)
+    for sentence in _sentences(grammar):
+        seen = {kinds[word] for word in sentence.words if word in kinds}
+        edible, inanimate = not seen.isdisjoint(EDIBLE), not seen.isdisjoint(INANIMATE)
+        if edible != inanimate:
+            yield sentence.words, None, int(edible)
+
+
+def _acceptability(grammar: Grammar, seed: int) -> Iterator[Item]:
+    """Sentences whose verb agrees with its subject, and others whose verb does not, with a noun between them."""
+    while True:
+        seed += 1000
+        for i, pair in enumerate(agreement_pairs(64, attractors=0, agreeing=1, seed=seed, split=grammar.lexicon.split)):
+            yield (pair.good, None, 1) if i % 2 else (pair.bad, None, 0)
+
+
+# ---------------------------------------------------------------- two sentences
+
+
+def _event(grammar: Grammar) -> tuple[Callable[[Phrase, Phrase, bool], Words], Phrase, Phrase]:
+    """A deed between two persons: (sentence of agent, patient and voice; agent; patient)."""
+    mutual = [v for v in grammar.lexicon.verbs["transitive"] if set(PERSON) <= set(v.subjects) & set(v.objects)]
+    verb = grammar.pick(mutual)
+    agent, patient = (grammar.common_noun(grammar.pick(PERSON), None, "nsubj", "singular", 0, "the") for _ in "ab")
+
+    def sentence(agent: Phrase, patient: Phrase, passive: bool) -> Words:
+        subject, other = (patient, agent) if passive else (agent, patient)
+        group = ["was", verb.participle, "by"] if passive else [verb.past]
+        return (*_forms(subject), *group, *_forms(other), ".")
+
+    return sentence, agent, patient
+
+
+def _forms(phrase: Phrase) -> list[str]:
+    return [part.form for part in phrase.parts if isinstance(part, Word)]
+
+
+def _entailment(grammar: Grammar, seed: int) -> Iterator[Item]:
+    """Does "the cook was thanked by the king" follow from "the king thanked the cook"? Both pairs have equal words."""
+    while True:
+        sentence, agent, patient = _event(grammar)
+        passive = grammar.chance(0.5)
+        label = int(grammar.chance(0.5))
+        roles = (agent, patient) if label else (patient, agent)
+        if _forms(agent) != _forms(patient):
+            yield sentence(agent, patient, passive), sentence(*roles, not passive), label
+
+
+def _paraphrase(grammar: Grammar, seed: int) -> Iterator[Item]:
+    """The same deed told in the other voice, or with another person in place of one of the two."""
+    while True:
+        sentence, agent, patient = _event(grammar)
+        passive = grammar.chance(0.5)
+        label = int(grammar.chance(0.5))
+        _, stranger, _ = _event(grammar)
+        if len({tuple(_forms(p)) for p in (agent, patient, stranger)}) < 3:
+            continue
+        changed = (stranger, patient) if grammar.chance(0.5) else (agent, stranger)
+        second = sentence(*((agent, patient) if label else changed), not passive)
+        yield sentence(agent, patient, passive), second, label
+
+
+TASKS = {
+    entry.name: entry
+    for entry in (
+        Task("tense", "When does it happen?", ("present", "past"), _tense),
+        Task("number", "Is the subject one or many?", ("singular", "plural"), _number),
+        Task("voice", "Is the sentence passive?", ("active", "passive"), _voice),
+        Task("topic", "Does it speak of things or of food?", ("thing", "food"), _topic),
+        Task("acceptability", "Does the verb agree?", ("bad", "good"), _acceptability),
+        Task("paraphrase", "Do both tell the same?", ("different", "same"), _paraphrase, paired=True),
+        Task("entailment", "Does the second follow?", ("no", "yes"), _entailment, paired=True),
+    )
+}

@@ -1,0 +1,62 @@
+"""Other ways to use an encoder for sentence pairs, after the study that tried them against a shortcut.
+
+Depends on `activations`, `training` and scikit-learn. Siamese encoders (the two sentences never meet in one input),
+features of a tuned cross-encoder, and the projection that takes a superficial view out of features, as in
+bhargava2021generalization. Everything ends in one linear classifier.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from bertology_utils.activations import sentence_vectors
+from bertology_utils.models import Specimen
+from bertology_utils.tuning.training import Classifier, Examples, batches
+
+
+def siamese_features(specimen: Specimen, examples: Examples) -> np.ndarray:
+    """(items, 4 width): mean-pooled last layer u and v of the two sentences, as u, v, |u - v| and u * v."""
+    unique = sorted({tuple(words) for words in (*examples.sentences, *examples.pairs)})
+    vectors = sentence_vectors(specimen, unique, pool="mean")[-1].numpy()
+    place = {words: i for i, words in enumerate(unique)}
+    u, v = (vectors[[place[tuple(words)] for words in side]] for side in (examples.sentences, examples.pairs))
+    return np.concatenate([u, v, np.abs(u - v), u * v], axis=1)
+
+
+@torch.no_grad()
+def cross_features(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
+    """(items, width): what the head of a tuned classifier sees, both sentences in one input."""
+    result = np.empty((len(examples), classifier.head.in_features), dtype=np.float32)
+    for rows, batch in batches(specimen, examples):
+        del batch["labels"]
+        result[rows] = classifier.features(**batch).numpy()
+    return result
+
+
+def superficial_features(examples: Examples) -> np.ndarray:
+    """(items, 4): a bag of words' view of a pair: share of shared words, number of others, all shared, constant."""
+    rows = []
+    for premise, hypothesis in zip(examples.sentences, examples.pairs, strict=True):
+        shared = [word in premise for word in hypothesis]
+        rows.append((np.mean(shared), len(shared) - sum(shared), float(all(shared)), 1.0))
+    return np.array(rows)
+
+
+def without_superficial(features: np.ndarray, superficial: np.ndarray) -> np.ndarray:
+    """HEX: features (items, width) minus their least-squares prediction from `superficial` (items, few).
+
+    The projection (I - S (S'S)^+ S') F on one set of items. Deviation: applied to the features before the last linear
+    layer and once after training, where bhargava2021generalization train through it.
+    """
+    weights, *_ = np.linalg.lstsq(superficial, features, rcond=None)
+    return features - superficial @ weights
+
+
+def linear_correct(train: np.ndarray, labels, tests: list[tuple[np.ndarray, object]]) -> list[np.ndarray]:
+    """Correctness on each (features, labels) of `tests` of one logistic regression on standardised features."""
+    scaler = StandardScaler().fit(train)
+    model = LogisticRegression(C=0.1, max_iter=300).fit(scaler.transform(train), np.asarray(labels))
+    return [model.predict(scaler.transform(features)) == np.asarray(gold) for features, gold in tests]

@@ -1,0 +1,280 @@
+"""Fine-tuning a specimen on labelled sentences, quickly enough to do it with several seeds in a notebook.
+
+Depends on torch, `text` (pieces and batches), `regimens` (what is trained) and the `Specimen` of `models`; knows no
+task and no claim. A run gives per-item correctness and the tuned model; `changes` compares before and after.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.text import encode_words, model_inputs, token_budget_batches
+from bertology_utils.tuning.regimens import (
+    INIT_DEVIATION,
+    add_adapters,
+    freeze_parameters,
+    held_at_zero,
+    mixing_out,
+    reinitialise_top,
+)
+
+if TYPE_CHECKING:
+    from bertology_utils.models import Specimen
+
+
+# ---------------------------------------------------------------- data and model
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Labelled sentences (sequences of words), or pairs of them; labels are classes 0..C-1."""
+
+    sentences: Sequence[Sequence[str]]
+    labels: Sequence[int]
+    pairs: Sequence[Sequence[str]] | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.sentences), len(self.labels)} | ({len(self.pairs)} if self.pairs is not None else set())
+        if len(lengths) > 1 or not len(self.labels):
+            raise BertologyError("Examples need as many labels (and pairs) as sentences, and at least one.")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+class Classifier(nn.Module):
+    """Encoder, pooling and one linear layer: batch -> logits (batch, classes)."""
+
+    def __init__(self, encoder: nn.Module, classes: int, pool: str = "mean") -> None:
+        super().__init__()
+        if pool not in ("mean", "cls"):
+            raise BertologyError(f"Unknown pooling {pool!r}: choose mean or cls.")
+        self.encoder, self.pool = encoder, pool
+        self.head = nn.Linear(encoder.config.hidden_size, classes)
+        self.config = encoder.config
+
+    @property
+    def base_model(self) -> nn.Module:
+        return self.encoder
+
+    def features(self, **batch: Tensor) -> Tensor:
+        """(batch, width): the mean over all real pieces, or [CLS]."""
+        hidden = self.encoder(**batch).last_hidden_state
+        if self.pool == "cls":
+            return hidden[:, 0]
+        mask = batch["attention_mask"].to(hidden).unsqueeze(-1)
+        return (hidden * mask).sum(1) / mask.sum(1)
+
+    def forward(self, **batch: Tensor) -> Tensor:
+        return self.head(self.features(**batch))
+
+
+def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
+    """Cross-entropy of each example, (batch,); `batch` holds `labels`. Fits `heads.head_importance`."""
+    inputs = {key: value for key, value in batch.items() if key != "labels"}
+    return nn.functional.cross_entropy(model(**inputs), batch["labels"], reduction="none")
+
+
+# ---------------------------------------------------------------- batches
+
+
+def batches(
+    specimen: Specimen, examples: Examples, budget: int = 4096, order: np.random.Generator | None = None
+) -> list[tuple[np.ndarray, dict[str, Tensor]]]:
+    """[(indices, batch with labels)] of at most `budget` pieces each; `order` shuffles, None keeps them by length."""
+    encodings = encode_words(specimen, examples.sentences, examples.pairs)
+    return _batches(specimen, encodings, np.asarray(examples.labels), budget, order)
+
+
+def _batches(specimen, encodings, labels: np.ndarray, budget: int, order: np.random.Generator | None) -> list:
+    rows = np.arange(len(encodings)) if order is None else order.permutation(len(encodings))
+    groups = token_budget_batches([len(encodings[row]) for row in rows], budget)
+    if order is not None:
+        groups = [groups[i] for i in order.permutation(len(groups))]
+    made = []
+    for group in groups:
+        indices = rows[np.asarray(group)]
+        batch = model_inputs(specimen, [encodings[i] for i in indices])
+        made.append((indices, {**batch, "labels": torch.as_tensor(labels[indices], dtype=torch.long)}))
+    return made
+
+
+# ---------------------------------------------------------------- fine-tuning
+
+
+@dataclass(frozen=True)
+class FineTuned:
+    """What one run gives.
+
+    correct (items,) booleans and probabilities (items, classes) on the test examples; `specimen` holds the tuned
+    encoder, `classifier` encoder and head; `start` the classifier's state before training; losses one value a step.
+    """
+
+    correct: np.ndarray
+    probabilities: np.ndarray
+    classifier: Classifier
+    specimen: Specimen
+    losses: np.ndarray
+    trained_share: float
+    start: dict[str, Tensor] = field(repr=False)
+
+    @property
+    def accuracy(self) -> float:
+        return float(self.correct.mean())
+
+
+def finetune(
+    specimen: Specimen,
+    train: Examples,
+    test: Examples,
+    seed: int = 0,
+    *,
+    epochs: int = 3,
+    learning_rate: float = 2e-4,
+    head_learning_rate: float = 2e-3,
+    freeze: str = "none",
+    reinit_top: int = 0,
+    mixout: float = 0.0,
+    adapters: bool | int = False,
+    masks: Mapping[str, Tensor] | None = None,
+    pool: str = "mean",
+    budget: int = 512,
+    order_seed: int | None = None,
+) -> FineTuned:
+    """Fine-tune a copy of the specimen's encoder with a new linear head, and score it on `test`.
+
+    `seed` draws head, re-initialised layers, adapters and dropout; `order_seed` the data order (default: `seed`), the
+    two factors of dodge2020finetuning. `adapters` is True (size 64) or a size; `masks` (encoder parameter name ->
+    boolean) are applied first and held at zero. AdamW with bias correction, 10 % warm-up, then linear decay to 0.
+    """
+    rng = np.random.default_rng(seed if order_seed is None else order_seed)
+    classes = int(max(max(train.labels), max(test.labels))) + 1
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = copy.deepcopy(specimen.model)
+        classifier = Classifier(model.base_model, classes, pool)
+        start = _prepare(classifier, freeze, reinit_top, adapters, masks, seed)
+        if freeze == "encoder" and not adapters:
+            losses = _train_head(classifier, specimen, train, rng, epochs, head_learning_rate)
+        else:
+            rates = (learning_rate, head_learning_rate)
+            with held_at_zero(classifier.encoder, masks or {}), mixing_out(classifier.encoder, mixout):
+                losses = _train(classifier, specimen, train, rng, epochs, rates, budget, bool(mixout))
+    classifier.eval()
+    share = sum(p.numel() for p in classifier.parameters() if p.requires_grad)
+    share /= sum(p.numel() for p in classifier.parameters())
+    classifier.requires_grad_(True)
+    probabilities = predict(classifier, specimen, test)
+    tuned = dataclasses.replace(specimen, model=model.eval())
+    correct = probabilities.argmax(1) == np.asarray(test.labels)
+    return FineTuned(correct, probabilities, classifier, tuned, losses, share, start)
+
+
+def run_seeds(seed: int, count: int = 3) -> range:
+    """The seeds of `count` training runs in the chapter's run `seed`: no two chapter runs share one."""
+    return range(seed * count, (seed + 1) * count)
+
+
+def finetune_seeds(specimen: Specimen, train: Examples, test: Examples, seeds: Sequence[int] = (0, 1, 2), **options):
+    """One run a seed: ([FineTuned], correct (seeds, items))."""
+    runs = [finetune(specimen, train, test, seed, **options) for seed in seeds]
+    return runs, np.stack([run.correct for run in runs])
+
+
+def _prepare(classifier: Classifier, freeze: str, reinit_top: int, adapters, masks, seed: int) -> dict[str, Tensor]:
+    reinitialise_top(classifier.encoder, reinit_top, torch.Generator().manual_seed(seed))
+    nn.init.normal_(classifier.head.weight, std=INIT_DEVIATION)
+    nn.init.zeros_(classifier.head.bias)
+    freeze_parameters(classifier.encoder, freeze)
+    if adapters:
+        add_adapters(classifier.encoder, 64 if adapters is True else int(adapters))
+    for name, mask in (masks or {}).items():
+        classifier.encoder.get_parameter(name).data.mul_(mask)
+    return {name: value.clone() for name, value in classifier.state_dict().items()}
+
+
+def _optimiser(classifier: Classifier, rates: tuple[float, float], steps: int):
+    encoder = [p for p in classifier.encoder.parameters() if p.requires_grad]
+    groups = [{"params": encoder, "lr": rates[0]}, {"params": classifier.head.parameters(), "lr": rates[1]}]
+    optimiser = torch.optim.AdamW([g for g in groups if g["params"]], weight_decay=0.01, fused=True)
+    warmup = max(1, steps // 10)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
+    )
+    return optimiser, schedule
+
+
+def _train(classifier, specimen, train, rng, epochs: int, rates, budget: int, mixing: bool) -> np.ndarray:
+    encodings = encode_words(specimen, train.sentences, train.pairs)
+    labels = np.asarray(train.labels)
+    plan = [batch for _ in range(epochs) for _, batch in _batches(specimen, encodings, labels, budget, rng)]
+    optimiser, schedule = _optimiser(classifier, rates, len(plan))
+    classifier.train()
+    if mixing:  # mixout replaces dropout
+        for module in classifier.modules():
+            if isinstance(module, nn.Dropout):
+                module.eval()
+    losses = []
+    for batch in plan:
+        loss = classification_loss(classifier, batch).mean()
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(classifier.parameters(), 1.0)
+        optimiser.step()
+        schedule.step()
+        losses.append(float(loss.detach()))
+    return np.array(losses)
+
+
+def _train_head(classifier, specimen, train, rng, epochs: int, rate: float) -> np.ndarray:
+    """With a frozen encoder its features never change: computed once, then 20 cheap passes for each epoch asked."""
+    classifier.eval()
+    features = torch.empty(len(train), classifier.head.in_features)
+    labels = torch.as_tensor(np.asarray(train.labels), dtype=torch.long)
+    with torch.no_grad():
+        for rows, batch in batches(specimen, train):
+            del batch["labels"]
+            features[torch.as_tensor(rows)] = classifier.features(**batch)
+    optimiser = torch.optim.AdamW(classifier.head.parameters(), lr=rate, weight_decay=0.01)
+    losses = []
+    for _ in range(20 * epochs):
+        for rows in torch.as_tensor(rng.permutation(len(labels))).split(32):
+            loss = nn.functional.cross_entropy(classifier.head(features[rows]), labels[rows])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            losses.append(float(loss.detach()))
+    return np.array(losses)
+
+
+# ---------------------------------------------------------------- scoring
+
+
+@torch.no_grad()
+def predict(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
+    """Class probabilities (items, classes), in the order of the examples."""
+    result = np.empty((len(examples), classifier.head.out_features), dtype=np.float32)
+    for rows, batch in batches(specimen, examples):
+        del batch["labels"]
+        result[rows] = classifier(**batch).softmax(-1).numpy()
+    return result
+
+
+def correctness(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
+    """Is the most probable class right? (items,) booleans."""
+    return predict(classifier, specimen, examples).argmax(1) == np.asarray(examples.labels)
+
+
+def item_losses(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
+    """Cross-entropy of each example in nats: (items,)."""
+    chosen = predict(classifier, specimen, examples)[np.arange(len(examples)), np.asarray(examples.labels)]
+    return -np.log(np.maximum(chosen, 1e-12))

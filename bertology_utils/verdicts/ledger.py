@@ -1,0 +1,220 @@
+"""The ledger: every claim of the survey, its prediction, and what the runs say of it. Depends on `predictions`.
+
+Claims are data: one YAML file a chapter under `claims/`, validated when read. Records are what chapters write; the
+ledger joins both into the list that `ledger.json` and `ledger.csv` hold.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.project import CHAPTERS
+from bertology_utils.verdicts.predictions import Prediction, parse
+
+PACKAGE = Path(__file__).parents[1]
+CLAIMS_FOLDER = PACKAGE / "claims"
+REFERENCES = PACKAGE / "references.yaml"
+TESTED_KINDS = ("empirical", "contested")
+ROW_FIELDS = ("id", "section", "notebook", "kind", "statement", "studies", "published", "contested_with")
+RESULT_FIELDS = (
+    "model", "model_sha256", "profile", "data", "measured", "control", "difference", "ci_low", "ci_high", "detectable",
+    "n", "seeds", "verdict", "reason", "anchor", "commit", "date",
+)  # fmt: skip
+
+
+class Claim(BaseModel):
+    """One claim of the survey.
+
+    Attributes:
+        pattern: the expected outcome in words; every empirical or contested claim has one.
+        prediction: the formula that decides the verdict, where a chapter tests the claim.
+        given: the positive control, a formula that must hold before the prediction is judged: a model that cannot do
+            the task at all says nothing about how it fails.
+        specific: whether the claim is about what training teaches, so that the untrained twin must fail.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    id: str
+    section: str
+    notebook: Literal[CHAPTERS]
+    statement: str
+    studies: tuple[str, ...]
+    published: str | dict[str, Any] | None
+    kind: Literal["empirical", "contested", "method", "system", "definition", "open_question"]
+    contested_with: tuple[str, ...]
+    experiment: str
+    pattern: str
+    needs: tuple[str, ...]
+    feasible_small: Literal["yes", "partly", "no"]
+    feasible_reason: str
+    needs_data: dict[str, str]
+    note: str | None = None
+    prediction: str | None = None
+    given: str | None = None
+    specific: bool = True
+
+    @field_validator("prediction", "given")
+    @classmethod
+    def _readable(cls, text: str | None) -> str | None:
+        if text is not None:
+            try:
+                parse(text)
+            except BertologyError as error:
+                raise ValueError(str(error)) from None
+        return text
+
+    @property
+    def parsed_prediction(self) -> Prediction:
+        if self.prediction is None:
+            raise BertologyError(f"The claim '{self.id}' has no prediction: add one to claims/{self.notebook}.yaml.")
+        return parse(self.prediction)
+
+    @property
+    def full_prediction(self) -> str:
+        """The prediction with its condition, as the ledger and the card print it."""
+        return " : ".join(filter(None, [self.given and f"given {self.given}", self.prediction or self.pattern]))
+
+    @property
+    def published_text(self) -> str:
+        return published_text(self.published)
+
+
+def published_text(published: str | Mapping[str, Any] | None) -> str:
+    """The published figures as one line of text; empty where the survey gives none."""
+    if published is None or isinstance(published, str):
+        return published or ""
+    return "; ".join(f"{key}: {_plain(value)}" for key, value in published.items())
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+    return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)
+
+
+def read_claims(path: Path) -> list[Claim]:
+    """The claims of one file.
+
+    Raises:
+        BertologyError: the claim and the field that are wrong.
+    """
+    claims = []
+    for row in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
+        try:
+            claims.append(Claim(**row))
+        except (ValidationError, TypeError) as error:
+            raise BertologyError(f"{path.name}, claim '{_identity(row)}': {_first_message(error)}") from None
+    return claims
+
+
+def _identity(row: Any) -> str:
+    return row.get("id", "without id") if isinstance(row, dict) else str(row)[:40]
+
+
+def _first_message(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+
+
+@cache
+def load_claims() -> tuple[Claim, ...]:
+    """All claims in the chapters' order, validated against each other and the bibliography."""
+    claims = tuple(claim for chapter in CHAPTERS for claim in read_claims(CLAIMS_FOLDER / f"{chapter}.yaml"))
+    validate(claims, citation_keys())
+    return claims
+
+
+@cache
+def citation_keys() -> frozenset[str]:
+    return frozenset(row["key"] for row in yaml.safe_load(REFERENCES.read_text(encoding="utf-8")))
+
+
+def validate(claims: Iterable[Claim], keys: Iterable[str]) -> None:
+    """Raises BertologyError for a doubled id, an unknown citation, an unknown opponent, or a missing prediction."""
+    claims, keys = list(claims), set(keys)
+    ids = [claim.id for claim in claims]
+    for doubled in {i for i in ids if ids.count(i) > 1}:
+        raise BertologyError(f"The claim id '{doubled}' stands twice.")
+    for claim in claims:
+        for key in set(claim.studies) - keys:
+            raise BertologyError(f"Claim '{claim.id}': {unknown('citation key', key, keys)}")
+        for other in set(claim.contested_with) - set(ids):
+            raise BertologyError(f"Claim '{claim.id}' is contested with: {unknown('claim', other, ids)}")
+        if claim.kind in TESTED_KINDS and not claim.pattern.strip():
+            raise BertologyError(f"Claim '{claim.id}' is {claim.kind} and has no prediction.")
+
+
+def claim_by_id(identity: str) -> Claim:
+    for claim in load_claims():
+        if claim.id == identity:
+            return claim
+    raise unknown("claim", identity, [claim.id for claim in load_claims()])
+
+
+def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> list[dict[str, Any]]:
+    """Joins all claims with the results in the given record files: the content of `ledger.json`.
+
+    Args:
+        paths: records of runs on this machine.
+        recorded: records kept in the repository. A result of them counts while the claim's prediction is the one that
+            it was judged by, and gives way to a result of this machine on the same model and profile.
+    """
+    predictions = {claim.id: claim.full_prediction for claim in load_claims()}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path, kept in [*((path, False) for path in paths), *((path, True) for path in recorded)]:
+        for identity, row in _result_rows(path):
+            # A chapter may judge a second model beside its own, the same one in every run.
+            known = {(r["model"], r["profile"]) for r in found.get(identity, [])}
+            valid = not kept or row["prediction"] == predictions.get(identity)
+            if valid and (row["model"], row["profile"]) not in known:
+                found.setdefault(identity, []).append(row | {"recorded": kept})
+    return [_row(claim, found.get(claim.id, [])) for claim in load_claims()]
+
+
+def _result_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    record = json.loads(Path(path).read_text(encoding="utf-8"))
+    return [(result["id"], _result_row(result, record.get("run", {}))) for result in record["results"]]
+
+
+def _result_row(result: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    row = {field: result.get(field) for field in RESULT_FIELDS}
+    row["commit"], row["date"] = run.get("commit"), run.get("when")
+    details = {name: result.get(name) for name in ("prediction", "model_verdict", "control_verdict")}
+    return row | details | {name: result.get(name, []) for name in ("clauses", "control_clauses")}
+
+
+def _row(claim: Claim, results: list[dict[str, Any]]) -> dict[str, Any]:
+    data = claim.model_dump(mode="json")
+    row = {field: data[field] for field in ROW_FIELDS}
+    return row | {"prediction": claim.full_prediction, "specific": claim.specific, "results": results}
+
+
+def write_ledger(rows: list[dict[str, Any]], folder: Path) -> None:
+    """Writes `ledger.json` and `ledger.csv` (one line a claim and model) into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(rows, indent=1, ensure_ascii=False)
+    for name, write in (("ledger.json", lambda f: f.write(text)), ("ledger.csv", lambda f: _write_csv(rows, f))):
+        part = folder / f"{name}.part"
+        with open(part, "w", encoding="utf-8", newline="") as file:
+            write(file)
+        part.replace(folder / name)
+
+
+def _write_csv(rows: list[dict[str, Any]], file: Any) -> None:
+    fields = [*ROW_FIELDS, "prediction", *RESULT_FIELDS]
+    writer = csv.DictWriter(file, fields, extrasaction="ignore")
+    writer.writeheader()
+    for row in rows:
+        flat = row | {"studies": " ".join(row["studies"]), "contested_with": " ".join(row["contested_with"])}
+        flat["published"] = published_text(row["published"])
+        for result in row["results"] or [{}]:
+            writer.writerow({field: (flat | result).get(field) for field in fields})

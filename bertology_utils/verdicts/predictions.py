@@ -1,0 +1,194 @@
+"""The language of predictions: a formula over the means of named samples. Depends on `statistics`.
+
+`best_layer > chain + 0.05 and best_layer > layer_0` is read once, with Python's own parser restricted to names,
+numbers, + - * /, abs(), min(), max(), the comparisons < and >, and `and`. Each comparison is a clause; what is tested
+is the difference of its sides in the direction that it claims.
+"""
+
+import ast
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.statistics import as_samples, bootstrap, detectable, percentile_interval
+
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+FUNCTIONS = {"abs": abs, "min": min, "max": max}
+
+REPLICATES = "replicates"
+NOT_SPECIFIC = "replicates (not specific)"
+CONTRADICTS = "contradicts"
+INCONCLUSIVE = "inconclusive"
+NOT_TESTABLE = "not testable here"
+VERDICTS = (REPLICATES, NOT_SPECIFIC, CONTRADICTS, INCONCLUSIVE, NOT_TESTABLE)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One comparison of a prediction; `left` should exceed `right` (sides are swapped for `<`)."""
+
+    text: str
+    left: ast.expr
+    right: ast.expr
+    flipped: bool
+
+    @property
+    def names(self) -> set[str]:
+        """The samples that the clause compares."""
+        nodes = [node for side in (self.left, self.right) for node in ast.walk(side)]
+        return {node.id for node in nodes if isinstance(node, ast.Name)} - set(FUNCTIONS)
+
+    def sides(self, means: Mapping[str, float]) -> tuple[float, float]:
+        """Values of the sides as written, left then right."""
+        return evaluate(self.left, means), evaluate(self.right, means)
+
+    def excess(self, means: Mapping[str, float]) -> float:
+        """By how much the claimed larger side exceeds the other one."""
+        left, right = self.sides(means)
+        return right - left if self.flipped else left - right
+
+
+@dataclass(frozen=True)
+class ClauseResult:
+    """A clause after measurement: its sides, the excess in the claimed direction, its interval and verdict.
+
+    Attributes:
+        detectable: the smallest true excess that as many items and seeds would have shown with power 0.8; None where
+            all values are exact.
+    """
+
+    text: str
+    left: float
+    right: float
+    difference: float
+    low: float
+    high: float
+    verdict: str
+    detectable: float | None = None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A parsed prediction."""
+
+    text: str
+    clauses: tuple[Clause, ...]
+
+    @property
+    def names(self) -> set[str]:
+        return set().union(*(clause.names for clause in self.clauses))
+
+    def judge(self, samples: Mapping[str, object], seed: int = 0) -> tuple[ClauseResult, ...]:
+        """Measures every clause on samples: means, bootstrap interval of the excess, verdict of the clause.
+
+        Raises:
+            BertologyError: a sample that the prediction names is missing.
+        """
+        missing = self.names - set(samples)
+        if missing:
+            raise BertologyError(f"The prediction '{self.text}' needs the sample '{sorted(missing)[0]}'.")
+        arrays = as_samples({name: samples[name] for name in self.names})
+        means = {name: float(array.mean()) for name, array in arrays.items()}
+        draws = bootstrap(lambda m: np.array([c.excess(m) for c in self.clauses]), arrays, seed=seed)
+        sampled = {name for name, array in arrays.items() if array.ndim}
+        return tuple(
+            self._result(clause, means, draws[:, i], bool(clause.names & sampled))
+            for i, clause in enumerate(self.clauses)
+        )
+
+    def _result(self, clause: Clause, means: Mapping[str, float], draws: np.ndarray, sampled: bool) -> ClauseResult:
+        excess = clause.excess(means)
+        low, high = percentile_interval(draws, excess)
+        verdict = REPLICATES if low > 0 else CONTRADICTS if high < 0 else INCONCLUSIVE
+        least = detectable(low, high) if sampled else None
+        return ClauseResult(clause.text, *clause.sides(means), excess, low, high, verdict, least)
+
+
+def parse(text: str) -> Prediction:
+    """Reads a prediction.
+
+    Raises:
+        BertologyError: anything but comparisons of arithmetic over names and numbers joined by `and`.
+    """
+    try:
+        body = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, AttributeError):
+        raise BertologyError(f"The prediction '{text}' cannot be read as a formula.") from None
+    parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
+    return Prediction(text.strip(), tuple(_clause(part, text) for part in parts))
+
+
+def _clause(node: ast.expr, text: str) -> Clause:
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Gt | ast.Lt):
+        raise BertologyError(f"The prediction '{text}' must be comparisons with > or <, joined by 'and'.")
+    for side in (node.left, node.comparators[0]):
+        _check(side, text)
+    return Clause(ast.unparse(node), node.left, node.comparators[0], isinstance(node.ops[0], ast.Lt))
+
+
+def _check(node: ast.expr, text: str) -> None:
+    match node:
+        case ast.Name() | ast.Constant(value=int() | float()):
+            return
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            _check(left, text), _check(right, text)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            _check(operand, text)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
+            for argument in args:
+                _check(argument, text)
+        case _:
+            raise BertologyError(f"The prediction '{text}' holds '{ast.unparse(node)}', which is not arithmetic.")
+
+
+def evaluate(node: ast.expr, means: Mapping[str, float]) -> float:
+    """The value of a checked arithmetic expression at the given means."""
+    match node:
+        case ast.Name(id=name):
+            return means[name]
+        case ast.Constant(value=value):
+            return float(value)
+        case ast.BinOp(left=left, op=op, right=right):
+            return OPERATORS[type(op)](evaluate(left, means), evaluate(right, means))
+        case ast.UnaryOp(operand=operand):
+            return -evaluate(operand, means)
+        case ast.Call(func=ast.Name(id=name), args=args):
+            return FUNCTIONS[name](*(evaluate(a, means) for a in args))
+    raise AssertionError(f"unchecked expression {ast.dump(node)}")
+
+
+def overall(clauses: tuple[ClauseResult, ...]) -> str:
+    """All clauses hold: replicates. One is refuted: contradicts. Otherwise the data do not decide."""
+    verdicts = {clause.verdict for clause in clauses}
+    if verdicts == {REPLICATES}:
+        return REPLICATES
+    return CONTRADICTS if CONTRADICTS in verdicts else INCONCLUSIVE
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What samples of one model say of a claim; with a `reason` where its positive control failed."""
+
+    clauses: tuple[ClauseResult, ...] = ()
+    reason: str = ""
+
+    @property
+    def verdict(self) -> str:
+        return INCONCLUSIVE if self.reason else overall(self.clauses)
+
+
+def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str, object], seed: int = 0) -> Judgement:
+    """Judges a prediction on samples, provided that its positive control holds on them."""
+    for clause in given.judge(samples, seed) if given else ():
+        if clause.verdict != REPLICATES:
+            reason = f"the positive control failed: {clause.text} (measured {clause.left:.2f} and {clause.right:.2f})"
+            return Judgement(prediction.judge(samples, seed), reason)
+    return Judgement(prediction.judge(samples, seed))
+
+
+def verdict(model: Judgement, control: Judgement, specific: bool) -> str:
+    """The verdict on a claim; where training should matter, a control that passes too makes it not specific."""
+    return NOT_SPECIFIC if specific and model.verdict == control.verdict == REPLICATES else model.verdict

@@ -1,0 +1,129 @@
+"""Reruns of chapters with other seeds: their verdicts, and how many of them flip. Depends on `project` and on
+`predictions` (the names of verdicts).
+
+A seed draws the items, the weights that probes start from and the resamples of the intervals; the split into training
+and test words does not depend on it. The verdicts are kept in `results/reruns.csv`, one line a claim and seed.
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import Job, plan, read_json
+from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES
+
+PATH = Path("results") / "reruns.csv"
+DECIDED = {REPLICATES: True, NOT_SPECIFIC: True, CONTRADICTS: False}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one run says of one claim."""
+
+    chapter: str
+    claim: str
+    model: str
+    profile: str
+    seed: int
+    verdict: str
+    commit: str
+    date: str
+
+
+@dataclass(frozen=True)
+class Flips:
+    """How the verdicts of several runs disagree.
+
+    Attributes:
+        verdicts: claims x seeds, without those that cannot be tested.
+        flipped: verdicts that are not the one that most runs give to the claim.
+        opposed: of the runs that decide a claim, those against the majority of them.
+    """
+
+    claims: int
+    seeds: int
+    verdicts: int
+    flipped: int
+    opposed: int
+
+
+def plan_reruns(root: Path, chapters: list[str] | None, model: str, profile: str, seeds: int) -> list[Job]:
+    """The jobs of `seeds` reruns, with the seeds 1, 2, ...; the run that the pages show has seed 0."""
+    return [job for seed in range(1, seeds + 1) for job in plan(root, chapters, [model], profile, seed)]
+
+
+def verdicts_of(jobs: Iterable[Job]) -> list[Verdict]:
+    """The verdicts in the jobs' records, without claims that cannot be tested.
+
+    Raises:
+        BertologyError: a job that left no record.
+    """
+    found = []
+    for job in jobs:
+        record = read_json(job.record)
+        if not isinstance(record, dict):
+            raise BertologyError(f"{job.label} has no record: run it first.")
+        origin = (str(record["run"]["commit"]), str(record["run"]["when"])[:10])
+        found += [
+            Verdict(job.chapter, result["id"], result["model"], job.profile, job.seed, result["verdict"], *origin)
+            for result in record["results"]
+            if result["verdict"] != NOT_TESTABLE
+        ]
+    return found
+
+
+def write(path: Path, verdicts: Sequence[Verdict]) -> None:
+    """Adds verdicts to a csv file; earlier ones of the same chapter, model, profile and seed are replaced."""
+
+    def run(verdict: Verdict) -> tuple:
+        return verdict.chapter, verdict.model, verdict.profile, verdict.seed
+
+    new = set(map(run, verdicts))
+    kept = sorted([v for v in read(path) if run(v) not in new] + list(verdicts), key=lambda v: (run(v), v.claim))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    with part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Verdict)])
+        writer.writeheader()
+        writer.writerows(map(asdict, kept))
+    part.replace(path)
+
+
+def read(path: Path) -> list[Verdict]:
+    """The verdicts of a csv file, none where there is no file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [Verdict(**row | {"seed": int(row["seed"])}) for row in csv.DictReader(file)]
+
+
+def flips(verdicts: Iterable[Verdict]) -> Flips:
+    """Counts the disagreement over seeds, claim by claim; where two verdicts tie, either counts as the majority."""
+    runs: dict[tuple[str, ...], list[Verdict]] = {}
+    for verdict in verdicts:
+        runs.setdefault((verdict.model, verdict.profile, verdict.claim), []).append(verdict)
+    groups = [[v.verdict for v in group] for group in runs.values()]
+    decided = [[DECIDED[word] for word in group if word in DECIDED] for group in groups]
+    return Flips(
+        claims=len(groups),
+        seeds=len({v.seed for group in runs.values() for v in group}),
+        verdicts=sum(map(len, groups)),
+        flipped=sum(map(_minority, groups)),
+        opposed=sum(map(_minority, decided)),
+    )
+
+
+def _minority(values: Sequence) -> int:
+    """How many values are not the most frequent one."""
+    return len(values) - max(Counter(values).values(), default=0)
+
+
+def by_chapter(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], Flips]:
+    """The flips of each (model, profile, chapter), in the order of the verdicts."""
+    groups: dict[tuple[str, str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault((verdict.model, verdict.profile, verdict.chapter), []).append(verdict)
+    return {key: flips(group) for key, group in groups.items()}

@@ -1,0 +1,76 @@
+"""The package's parts know only what is to their left in `ORDER`: imports go one way."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "bertology_utils"
+FOUNDATIONS = (
+    "errors",
+    "bibliography",
+    "statistics",
+    "provenance",
+    "project",
+    "families",
+    "models",
+    "text",
+    "activations",
+)
+ORDER = (
+    *FOUNDATIONS,
+    "figures",
+    "language",
+    "data",
+    "pretraining",
+    "instruments",
+    "tuning",
+    "compression",
+    "verdicts",
+    "studies",
+    "chapter",
+    "running",
+    "pages",
+    "bench",
+    "cli",
+    "__main__",
+)
+
+
+def part_of(module: str) -> str:
+    """`bertology_utils.data.rows` belongs to `data`."""
+    return module.split(".")[1]
+
+
+def modules_imported(path: Path) -> set[str]:
+    """Dotted modules of the package that a file imports when it runs; imports for type checkers do not count."""
+    here = ("bertology_utils", *path.relative_to(PACKAGE).parts[:-1])
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    checked = {id(inner) for node in ast.walk(tree) if is_type_checking(node) for inner in ast.walk(node)}
+    found = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or id(node) in checked:
+            continue
+        above = here[: len(here) - node.level + 1] if node.level else ()
+        base = ".".join([*above, *filter(None, [node.module])])
+        if base == "bertology_utils":
+            found |= {f"{base}.{alias.name}" for alias in node.names if not alias.name.startswith("__version")}
+        elif base.startswith("bertology_utils."):
+            found.add(base)
+    return found
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def test_every_part_has_its_place():
+    modules = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
+    assert modules | {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(ORDER)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_part_knows_only_what_is_to_its_left(path):
+    own = path.relative_to(PACKAGE).with_suffix("").parts[0]
+    right = [m for m in modules_imported(path) if own != "__init__" and ORDER.index(part_of(m)) > ORDER.index(own)]
+    assert not right
