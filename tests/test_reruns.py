@@ -10,6 +10,7 @@ from bertology_utils import cli
 from bertology_utils.data import material
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages import build, contents
+from bertology_utils.pages.speed import speed_table
 from bertology_utils.pages.validity import rerun_table, twin_table
 from bertology_utils.project import Job, plan
 from bertology_utils.running import runner
@@ -109,3 +110,13 @@ def test_the_run_record_shows_shares(tmp_path):
     claims = [claim(name, specific=name != "a") for name in words]
     html = twin_table(contents.load_rows(tmp_path / "ledger.json", claims))
     assert Balance(html).open == [] and "2 (66.7%)" in html and "1 (50.0%)" in html
+
+
+def test_the_recorded_benchmarks_stand_beside_the_plain_ways():
+    ways = [{"way": "by hand", "cost": 2.0, "ratio": 1.0, "low": 1.0, "high": 1.0}]
+    ways.append({"way": "at once", "cost": 0.5, "ratio": 4.0, "low": 3.0, "high": 5.0})
+    entry = {"what": "a < b", "quantity": "seconds", "speeds": ways, "judged": "at once", "bar": 3.0}
+    html = speed_table([entry | {"equal": True, "verdict": "reached"}])
+    told = ("a &lt; b", "by hand", "2 seconds", "0.5 seconds", "4.00 (3.00 to 5.00)", "3, reached", "yes")
+    assert all(f">{text}<" in html for text in told)
+    assert speed_table([]) == ""

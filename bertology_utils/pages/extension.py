@@ -21,7 +21,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from bertology_utils import families
 from bertology_utils.bibliography import load_references, write_bibtex
-from bertology_utils.pages import contents, parts, specimen_growth, specimens, validity
+from bertology_utils.pages import contents, parts, specimen_growth, specimens, speed, validity
+from bertology_utils.project import read_json
 from bertology_utils.verdicts import reruns
 from bertology_utils.verdicts.conflicts import CONFLICTS, load_conflicts
 
@@ -158,15 +159,17 @@ class ConflictsDirective(_Generated):
 
 
 class RunsDirective(_Generated):
-    """The record of executed chapters, of their reruns and of the untrained twin."""
+    """The record of executed chapters, of their reruns, of the untrained twin, and of the benchmarks."""
 
     def html(self) -> str:
-        path = Path(self.env.srcdir) / reruns.PATH
+        path, bench = (Path(self.env.srcdir) / name for name in (reruns.PATH, speed.RECORD))
         self.env.note_dependency(str(path))
+        self.env.note_dependency(str(bench))
         sections = (
             parts.run_record(contents.load_records(self.executed), self.rows, self.link),
             validity.twin_table(self.rows),
             validity.rerun_table(reruns.read(path)),
+            speed.speed_table(read_json(bench) or []),
         )
         return "".join(sections)
 
