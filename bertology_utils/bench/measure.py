@@ -124,7 +124,7 @@ def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
                 cost, values[name] = way()
                 costs[name].append(cost)
     judged = next(iter(case.ours))
-    difference = None
+    difference, tolerance = None, float(case.tolerance)  # plain numbers, which json can write
     if case.difference is not None:
         difference = float(case.difference(values[next(iter(case.plain))], values[judged]))
     return Outcome(
@@ -137,8 +137,8 @@ def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
         judged,
         benchmark.bar,
         difference,
-        case.tolerance,
-        None if difference is None else difference <= case.tolerance,
+        tolerance,
+        None if difference is None else difference <= tolerance,
     )
 
 

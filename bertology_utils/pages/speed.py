@@ -17,8 +17,8 @@ def speed_table(benchmarks: Iterable[dict[str, Any]]) -> str:
         return ""
     heads = ("Work", "Plain way", "Its cost", "Ours", "Ratio (range of rounds)", "Bar", "Same results")
     return (
-        "<p>Both ways do the same work in turns, in one run on one machine; the ratio says how often the cost of ours goes "
-        "into that of the cheapest plain way. <code>results/bench.json</code> names machine and versions.</p>"
+        "<p>Both ways do the same work in turns, in one run on one machine; the ratio says how often the cost of ours "
+        "goes into that of the cheapest plain way. <code>results/bench.json</code> names machine and versions.</p>"
         + simple_table("Benchmarks, recorded", heads, lines)
     )
 
