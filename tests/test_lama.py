@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
                                              {"relation": "P2", "template": "[X] has [Y]"}])
     write("lama_probe_raw/TREx/P1.jsonl", facts + odd)
     write("lama_probe_raw/TREx/P2.jsonl", facts[:5])
-    mined = [{"relation": "P1", "template": "see [Y] [X]."}]
+    mined = [{"relation": "P1", "template": "see [Y] [X]."}, {"relation": "P1", "template": "[X]'s [Y], ."}]
     write("optiprompt_metainfo/relation_metainfo/LPAQA_relations.jsonl", mined)
     write("lama_negated_primed/data/TREx/random/P1_random.jsonl", [ALTERED, ALTERED | {"masked_negations": []}])
     nameless = PERU | {"Government": {"Country name": {NAME: {"text": "none"}}}}
@@ -49,8 +49,9 @@ def test_a_fact_is_asked_by_both_templates_and_long_or_split_ones_are_left_out(f
     assert lama.relations() == ["P1"]
     first, *others = lama.facts("P1")
     assert len(others) == 23 and first.candidates == ("black", "green", "red", "white")
-    own, mined = first.prompts()
+    own, mined, untidy = first.prompts()
     assert own.words == ("the", "old", "town", "0", "is", "[MASK]", ".") and own.focus == 5 and own.answer == "red"
+    assert untidy.words == ("the", "old", "town", "0", "'s", "[MASK]", ".")
     assert mined.words == ("see", "[MASK]", "the", "old", "town", "0", ".") and mined.focus == 1
     with pytest.raises(BertologyError, match="P1"):
         lama.facts("P9")

@@ -64,8 +64,9 @@ def _usable(row) -> bool:
 
 
 def _spaced(template: str) -> str:
-    """The template with its full stop as a word of its own, added where it lacks one."""
-    return re.sub(r"\s*\.?\s*$", " .", template, count=1)
+    """The template with its slots and its full stop as words of their own; mined ones end in none, or in "., ." too."""
+    apart = re.sub(r"\s*(\[[XY]\])\s*", r" \1 ", template).strip()
+    return re.sub(r"[\s.,]*$", " .", apart, count=1)
 
 
 def altered() -> set[str]:
