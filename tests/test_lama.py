@@ -61,8 +61,8 @@ def test_knowledge_is_measured_on_lama_as_on_the_book_s_own_facts(folder, tiny):
     assert knowledge.asked(tiny) == list(knowledge.ASKED)
     assert knowledge.asked(tiny, "lama + lpaqa") == ["P1"]
     scores = knowledge.relation_scores(tiny, "P1", ("{}", "we know that {}"), 12, "lama + lpaqa")
-    assert scores.log_probabilities.shape == (4, 12, 4) and scores.coverage == 1
-    assert scores.prompts[0] == "[X] is [Y] ." and scores.prompts[3] == "we know that see [Y] [X] ."
+    assert scores.log_probabilities.shape == (6, 12, 4) and scores.coverage == 1
+    assert scores.prompts[0] == "[X] is [Y] ." and scores.prompts[4] == "we know that see [Y] [X] ."
     assert set(knowledge.fact_samples([scores])) >= {"manual", "best_template", "ensemble", "consistency"}
     ranked, again, drawn = (knowledge.triple_ranking(tiny, scores, corrupted) for corrupted in (None, 3, 1))
     assert all(np.array_equal(ranked[name], again[name]) for name in ranked), "3 are all the wrong colours"
