@@ -65,7 +65,7 @@ def _usable(row) -> bool:
 
 def _spaced(template: str) -> str:
     """The template with its slots and its full stop as words of their own; mined ones end in none, or in "., ." too."""
-    apart = re.sub(r"\s*(\[[XY]\])\s*", r" \1 ", template).strip()
+    apart = " ".join(re.sub(r"(\[[XY]\])", r" \1 ", template).split())
     return re.sub(r"[\s.,]*$", " .", apart, count=1)
 
 
