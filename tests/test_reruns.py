@@ -11,7 +11,7 @@ from bertology_utils.data import material
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages import build, contents
 from bertology_utils.pages.speed import speed_table
-from bertology_utils.pages.validity import rerun_table, twin_table
+from bertology_utils.pages.validity import data_table, rerun_table, twin_table
 from bertology_utils.project import Job, plan
 from bertology_utils.running import runner
 from bertology_utils.running.execution import Outcome
@@ -110,6 +110,25 @@ def test_the_run_record_shows_shares(tmp_path):
     claims = [claim(name, specific=name != "a") for name in words]
     html = twin_table(contents.load_rows(tmp_path / "ledger.json", claims))
     assert Balance(html).open == [] and "2 (66.7%)" in html and "1 (50.0%)" in html
+
+
+def test_real_data_keep_decide_undo_or_turn_a_verdict(tmp_path):
+    pairs = {
+        "same": ("replicates", "replicates (not specific)"),
+        "decided": ("inconclusive", "contradicts"),
+        "undone": ("contradicts", "inconclusive"),
+        "turned": ("replicates", "contradicts"),
+        "untested": ("not testable here", "replicates"),
+    }
+    live, full = {"model": "m", "profile": "live"}, {"model": "m", "profile": "full", "recorded": True}
+    found = [
+        {"id": name, "results": [live | {"verdict": here}, full | {"verdict": there}, full | {"model": "n"}]}
+        for name, (here, there) in pairs.items()
+    ]
+    (tmp_path / "ledger.json").write_text(json.dumps(found), encoding="utf-8")
+    html = data_table(contents.load_rows(tmp_path / "ledger.json", [claim(name) for name in pairs]))
+    assert Balance(html).open == [] and "<td>4</td>" + 4 * "<td>1 (25.0%)</td>" in html
+    assert data_table([]) == ""
 
 
 def test_the_recorded_benchmarks_stand_beside_the_plain_ways():

@@ -167,6 +167,7 @@ class RunsDirective(_Generated):
         self.env.note_dependency(str(bench))
         sections = (
             parts.run_record(contents.load_records(self.executed), self.rows, self.link),
+            validity.data_table(self.rows),
             validity.twin_table(self.rows),
             validity.rerun_table(reruns.read(path)),
             speed.speed_table(read_json(bench) or []),

@@ -1,4 +1,4 @@
-"""How far verdicts can be trusted, as two tables of the run record: reruns with other seeds, and the untrained twin.
+"""How far verdicts can be trusted, as tables of the run record: other seeds, the untrained twin, other data.
 
 Depends on `reruns` and `contents` for the counts and on `parts` for tables and names; pure functions from data
 to text.
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from bertology_utils.pages.contents import SPECIFIC, Row, verdict_of
+from bertology_utils.pages.contents import NOT_RUN, SPECIFIC, Row, verdict_of
 from bertology_utils.pages.parts import CHAPTERS, simple_table
 from bertology_utils.project import RANDOM_PREFIX
 from bertology_utils.verdicts.predictions import NOT_TESTABLE
-from bertology_utils.verdicts.reruns import Flips, Verdict, by_chapter, flips
+from bertology_utils.verdicts.reruns import DECIDED, Flips, Verdict, by_chapter, flips
 
 
 def rerun_table(verdicts: Sequence[Verdict]) -> str:
@@ -63,6 +63,43 @@ def twin_table(rows: Iterable[Row]) -> str:
         "about architecture, arithmetic, data or the instrument may.</p>"
         + simple_table("Untrained specimens", heads, lines)
     )
+
+
+def data_table(rows: Iterable[Row]) -> str:
+    """What becomes of the live verdicts under the recorded `full` profile of the same model; empty without one."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        for full in _full_runs(row):
+            groups.setdefault(row.notebook, []).append((row.verdict, verdict_of(full)))
+    if not groups:
+        return ""
+    lines = [(_chapter(chapter), *_changes(pairs)) for chapter, pairs in groups.items()]
+    lines.append(("All", *_changes([pair for pairs in groups.values() for pair in pairs])))
+    heads = ("Chapter", "Tested", "Same", "Decided only there", "Decided only here", "Other side")
+    return (
+        "<p>The same model under the recorded profile <code>full</code>, on real data wherever the chapter has some: how "
+        "many verdicts stay, how many are decided there or here alone, and how many fall on the other side. "
+        "<em>Same</em> counts <em>not specific</em> as replicating.</p>"
+        + simple_table("Live and full verdicts of the same model", heads, lines)
+    )
+
+
+def _full_runs(row: Row) -> list[dict[str, Any]]:
+    """The recorded full results of the model whose live verdict is shown, where both test the claim."""
+    if verdict_of(row.live) in (NOT_RUN, NOT_TESTABLE):
+        return []
+    mine = [r for r in row.recorded if r.get("profile") == "full" and r.get("model") == row.live["model"]]
+    return [result for result in mine if verdict_of(result) != NOT_TESTABLE]
+
+
+def _changes(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Number of pairs (here, there), then those alike, decided there alone, decided here alone, and opposed."""
+    sides = [(DECIDED.get(here), DECIDED.get(there)) for here, there in pairs]
+    same = sum(here == there for here, there in sides)
+    there_alone = sum(here is None and there is not None for here, there in sides)
+    here_alone = sum(here is not None and there is None for here, there in sides)
+    opposed = len(sides) - same - there_alone - here_alone
+    return str(len(sides)), *(_share(count, len(sides)) for count in (same, there_alone, here_alone, opposed))
 
 
 def _is_untrained(result: dict[str, Any]) -> bool:
