@@ -77,8 +77,8 @@ def data_table(rows: Iterable[Row]) -> str:
     lines.append(("All", *_changes([pair for pairs in groups.values() for pair in pairs])))
     heads = ("Chapter", "Tested", "Same", "Decided only there", "Decided only here", "Other side")
     return (
-        "<p>The same model under the recorded profile <code>full</code>, on real data wherever the chapter has some: how "
-        "many verdicts stay, how many are decided there or here alone, and how many fall on the other side. "
+        "<p>The same model under the recorded profile <code>full</code>, on real data wherever the chapter has some: "
+        "how many verdicts stay, how many are decided there or here alone, and how many fall on the other side. "
         "<em>Same</em> counts <em>not specific</em> as replicating.</p>"
         + simple_table("Live and full verdicts of the same model", heads, lines)
     )
