@@ -26,8 +26,8 @@ def speed_table(benchmarks: Iterable[dict[str, Any]]) -> str:
 def _line(entry: dict[str, Any]) -> tuple[str, ...]:
     ours = next(way for way in entry["speeds"] if way["way"] == entry["judged"])
     plain = next(way for way in entry["speeds"] if way["ratio"] == 1)
-    spread = "" if ours["low"] == ours["high"] else f" ({ours['low']:.2f} to {ours['high']:.2f})"
+    spread = "" if ours["low"] == ours["high"] else f" ({ours['low']:.3g} to {ours['high']:.3g})"
     bar = "" if entry["bar"] is None else f"{entry['bar']:g}, {entry['verdict']}"
     same = {True: "yes", False: "no", None: ""}[entry["equal"]]
     costs = (f"{way['cost']:.3g} {escape(entry['quantity'])}" for way in (plain, ours))
-    return escape(entry["what"]), escape(plain["way"]), *costs, f"{ours['ratio']:.2f}{spread}", bar, same
+    return escape(entry["what"]), escape(plain["way"]), *costs, f"{ours['ratio']:.3g}{spread}", bar, same
