@@ -13,5 +13,5 @@ document.addEventListener("DOMContentLoaded", () => {
   const sidebar = document.querySelector(".bd-sidebar-primary");
   sidebar?.setAttribute("role", "navigation");
   sidebar?.setAttribute("aria-label", "Book");
-  for (const box of document.querySelectorAll("pre, div.math")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  for (const box of document.querySelectorAll("pre, div.math, .house-figure")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
 });
