@@ -4,7 +4,8 @@ Inputs run in batches of similar length; what comes back is pooled to words at o
 with padded pieces.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 
@@ -57,3 +58,18 @@ def _mean_over_words(hidden: torch.Tensor, encodings: Sequence[Encoding], indice
     weights = word_matrix(chosen, hidden.shape[2])
     counts = (weights.sum(-1) > 0).sum(-1, keepdim=True)
     return torch.einsum("lbpd,bp->lbd", hidden, weights.sum(1) / counts)
+
+
+@contextmanager
+def head_sees(encoder: torch.nn.Module, choose: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """Inside, the head gets `choose(hidden)` in place of the last hidden states `(batch, pieces, width)`."""
+
+    def chosen_rows(module, arguments, output):
+        output.last_hidden_state = choose(output.last_hidden_state)
+        return output
+
+    handle = encoder.register_forward_hook(chosen_rows)
+    try:
+        yield
+    finally:
+        handle.remove()

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bertology_utils.verdicts.cards import VERDICTS, Clause, Result, plain_card, verdict_card
+from bertology_utils.verdicts.cards import VERDICTS, Result, plain_card, verdict_card
+from bertology_utils.verdicts.predictions import ClauseResult
 
-MODEL = Clause("best > chain + 0.05", 0.742, 0.402, 0.29, 0.25, 0.33, "replicates")
-TWIN = Clause("best > chain + 0.05", 0.281, 0.402, -0.171, -0.2, -0.14, "contradicts")
+MODEL = ClauseResult("best > chain + 0.05", 0.742, 0.402, 0.29, 0.25, 0.33, "replicates")
+TWIN = ClauseResult("best > chain + 0.05", 0.281, 0.402, -0.171, -0.2, -0.14, "contradicts")
 RESULT = Result(
     "syn-trees",
     "Trees are <there> & found.",
@@ -67,7 +68,7 @@ def test_card_shows_all_that_the_verdict_rests_on():
 
 
 def test_card_says_what_its_size_could_have_shown():
-    clauses = [MODEL._replace(detectable=0.0571), MODEL._replace(low=0.4, detectable=0.9)]
+    clauses = [replace(MODEL, detectable=0.0571), replace(MODEL, low=0.4, detectable=0.9)]
     card = verdict_card(replace(RESULT, clauses=clauses))
     assert "400 items, 3 seeds: could have shown a difference of 0.057." in card
     assert "could have shown" not in verdict_card(RESULT)

@@ -10,7 +10,6 @@ sorted by length and run in batches of a bounded number of pieces; the vocabular
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 from scipy.stats import rankdata
 
+from bertology_utils.activations import head_sees
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, encode_words, model_inputs, token_budget_batches
@@ -67,23 +67,6 @@ def require_mlm_head(specimen: Specimen) -> None:
         raise BertologyError(f"{specimen.name} has no masked-language-model head, so it cannot fill in masks.")
 
 
-@contextmanager
-def _head_sees_only(encoder: torch.nn.Module, positions: torch.Tensor) -> Iterator[None]:
-    """Inside, the encoder returns (1, batch, width): each sequence's row at `positions` (batch,), for the head."""
-
-    def keep_rows(module, arguments, output):
-        hidden = output.last_hidden_state  # (batch, pieces, width)
-        rows = torch.arange(len(hidden), device=hidden.device)
-        output.last_hidden_state = hidden[rows, positions.to(hidden.device)].unsqueeze(0)
-        return output
-
-    handle = encoder.register_forward_hook(keep_rows)
-    try:
-        yield
-    finally:
-        handle.remove()
-
-
 @torch.no_grad()
 def decode(
     specimen: Specimen, queries: Sequence[Query], budget: int = 4096
@@ -108,7 +91,8 @@ def _masked_logits(specimen: Specimen, queries: Sequence[Query]) -> torch.Tensor
     """Logits (queries, vocabulary) at the position of each query, in one forward pass."""
     batch = model_inputs(specimen, [_encoding(query) for query in queries])
     inputs = {name: tensor.to(specimen.model.device) for name, tensor in batch.items()}
-    with _head_sees_only(specimen.encoder, torch.tensor([query.position for query in queries])):
+    rows, positions = torch.arange(len(queries)), torch.tensor([query.position for query in queries])
+    with head_sees(specimen.encoder, lambda hidden: hidden[rows, positions].unsqueeze(0)):
         output = specimen.model(**inputs, return_dict=True)
     # BertForPreTraining has a next-sentence head too and names its masked-word logits apart.
     logits = output.prediction_logits if "prediction_logits" in output else output.logits

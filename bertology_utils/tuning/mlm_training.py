@@ -10,13 +10,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bertology_utils.activations import head_sees
 from bertology_utils.errors import BertologyError
 from bertology_utils.pretraining.examples import IGNORED, SpecialIds, mask_tokens
 from bertology_utils.text import encode_words, model_inputs, token_budget_batches
@@ -43,30 +43,19 @@ def mask_batch(batch: Mapping[str, Tensor], special: SpecialIds, generator: torc
     return {**batch, "input_ids": corrupted, "labels": labels}
 
 
-@contextmanager
-def _head_sees(encoder: nn.Module, chosen: Tensor, seen: dict[str, Tensor]) -> Iterator[None]:
-    """Inside, the head gets the rows (1, chosen, width); `seen["hidden"]` keeps all of (batch, pieces, width)."""
-
-    def keep_rows(module, arguments, output):
-        seen["hidden"] = output.last_hidden_state
-        output.last_hidden_state = output.last_hidden_state[chosen].unsqueeze(0)
-        return output
-
-    handle = encoder.register_forward_hook(keep_rows)
-    try:
-        yield
-    finally:
-        handle.remove()
-
-
 def masked_logits(model: nn.Module, batch: Mapping[str, Tensor], chosen: Tensor) -> tuple[Tensor, Tensor]:
     """Logits at the `chosen` (batch, pieces) positions, (chosen, vocabulary), and the last hidden states of all."""
-    seen: dict[str, Tensor] = {}
+    last: list[Tensor] = []
+
+    def chosen_rows(hidden: Tensor) -> Tensor:
+        last.append(hidden)
+        return hidden[chosen].unsqueeze(0)
+
     inputs = {key: value for key, value in batch.items() if key != "labels"}
-    with _head_sees(model.base_model, chosen, seen):
+    with head_sees(model.base_model, chosen_rows):
         output = model(**inputs, return_dict=True)
     logits = output.logits if "logits" in output else output.prediction_logits
-    return logits[0], seen["hidden"]
+    return logits[0], last[0]
 
 
 def masked_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:

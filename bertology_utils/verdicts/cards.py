@@ -1,7 +1,7 @@
 """The verdict card of a claim: what was predicted, measured and controlled, and the verdict, as one HTML section; and
 the card of a conflict between claims.
 
-Depends on nothing of the project: its input is a `Result` of plain values that the ledger fills; the look is in
+Depends on `predictions` for the clauses: its input is a `Result` of plain values that the chapter fills; the look is in
 book/assets/cards.css.
 """
 
@@ -10,7 +10,8 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+
+from bertology_utils.verdicts.predictions import ClauseResult
 
 # The word always stands beside the icon, so that no verdict is told by colour or sign alone.
 VERDICTS = {
@@ -20,20 +21,6 @@ VERDICTS = {
     "not testable here": ("∅", "not-testable"),
     "replicates (not specific)": ("◐", "not-specific"),
 }
-
-
-class Clause(NamedTuple):
-    """One comparison of a prediction: `left > right` as measured, with the 95 % interval (low, high) of the
-    difference; `detectable` is the difference that as many items and seeds could have shown, None for exact values."""
-
-    text: str
-    left: float
-    right: float
-    difference: float
-    low: float
-    high: float
-    verdict: str
-    detectable: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,8 +36,8 @@ class Result:
     statement: str
     prediction: str
     verdict: str
-    clauses: Sequence[Clause] = field(default_factory=tuple)
-    control_clauses: Sequence[Clause] = field(default_factory=tuple)
+    clauses: Sequence[ClauseResult] = field(default_factory=tuple)
+    control_clauses: Sequence[ClauseResult] = field(default_factory=tuple)
     reason: str = ""
     n: int = 0
     seeds: int = 0
@@ -135,7 +122,7 @@ def _clause_table(result: Result) -> str:
     )
 
 
-def _clause_row(who: str, clause: Clause) -> str:
+def _clause_row(who: str, clause: ClauseResult) -> str:
     holds = {"replicates": "yes", "contradicts": "no"}.get(clause.verdict, "undecided")
     cells = [
         _code(clause.text),
