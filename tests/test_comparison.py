@@ -1,4 +1,4 @@
-"""The comparison of objectives: paired differences, headings of the survey, the figure, and the empty state."""
+"""The comparison of objectives: simultaneous intervals, headings of the survey, the figure, and the empty state."""
 
 import csv
 
@@ -19,23 +19,38 @@ def table(**zorro):
     return [
         {"config": config, "study": "liu2019roberta", "objectives": "masked-tokens", "seed": str(seed), "budget": "600",
          "steps": "9", "tokens": "601", "parameters": "1000000", "seconds": "1", "held_out_loss": str(loss),
-         **({"zorro": "60"} if zorro else {})}
+         **({"zorro": str(60 + seed)} if zorro else {})}
         for config, losses in LOSSES.items() for seed, loss in enumerate(losses)
     ]  # fmt: skip
 
 
-def test_differences_are_paired_by_seed_with_a_t_interval():
+def test_differences_from_the_base_have_simultaneous_intervals():
     found = comparison.differences(table())
     spans = found["spans"]
-    assert spans.values == pytest.approx([-0.3, -0.3, -0.29]) and spans.spread == pytest.approx(0.1)
-    low, high = stats.t.interval(0.95, 2, loc=spans.mean, scale=stats.sem(spans.values))
-    assert (spans.low, spans.high) == pytest.approx((low, high))
+    assert spans.values == pytest.approx(np.array(LOSSES["spans"]) - 4.05) and spans.spread == pytest.approx(0.1)
+    pooled = np.sqrt(np.mean([np.var(losses, ddof=1) for losses in LOSSES.values()]))
+    alone = stats.t.ppf(0.975, 8) * pooled * np.sqrt(2 / 3)
+    assert alone < (spans.high - spans.low) / 2 < 1.5 * alone, "three at once are judged more strictly than one alone"
     assert [name for name, d in found.items() if d.exceeds] == ["spans", "odd"]
 
 
-def test_a_seed_that_the_base_lacks_is_not_compared():
-    rows = [row for row in table() if (row["config"], row["seed"]) != ("nano", "1")]
-    assert len(comparison.differences(rows)["spans"].values) == 2
+def test_a_recipe_with_one_seed_is_left_out_and_fewer_seeds_widen_the_interval():
+    def without(config, *seeds):
+        kept = [row for row in table() if row["config"] != config or row["seed"] not in seeds]
+        return comparison.differences(kept)
+
+    assert set(without("odd", "1", "2")) == {"spans", "streams"}
+    fewer, all_three = without("spans", "1")["spans"], comparison.differences(table())["spans"]
+    assert len(fewer.values) == 2 and fewer.high - fewer.low > all_three.high - all_three.low
+
+
+def test_recipes_without_effect_are_seldom_clear():
+    rng = np.random.default_rng(0)
+    clear = 0
+    for _ in range(40):
+        rows = [row | {"held_out_loss": str(rng.normal())} for row in table()]
+        clear += any(d.exceeds for d in comparison.differences(rows).values())
+    assert clear <= 6, "one table in twenty by chance, two here"
 
 
 def test_rows_are_sorted_as_the_survey_sorts_the_proposals():
