@@ -19,7 +19,7 @@ def table(**zorro):
     return [
         {"config": config, "study": "liu2019roberta", "objectives": "masked-tokens", "seed": str(seed), "budget": "600",
          "steps": "9", "tokens": "601", "parameters": "1000000", "seconds": "1", "held_out_loss": str(loss),
-         **({"zorro": str(60 + seed)} if zorro else {})}
+         **({"zorro": str(0.6 + 0.01 * seed)} if zorro else {})}
         for config, losses in LOSSES.items() for seed, loss in enumerate(losses)
     ]  # fmt: skip
 
@@ -82,6 +82,14 @@ def test_the_figure_has_a_panel_a_measure_and_a_row_a_variant():
     assert len(figure.figure.axes) == 2 and list(figure.table["variant"]) == ["spans", "streams", "odd"]
     assert "2 of 3 rows are clear of the spread of the seeds: spans -0.297, odd +5.05" in figure.alt
     assert len(comparison.comparison_figure(table()).figure.axes) == 1
+
+
+def test_a_model_that_cannot_be_asked_has_no_row_in_that_panel():
+    rows = [row | ({"zorro": ""} if row["config"] == "odd" else {}) for row in table(zorro=True)]
+    assert comparison.measures(rows) == ["held_out_loss", "zorro"]
+    assert list(comparison.differences(rows, "zorro")) == ["spans", "streams"]
+    assert comparison.differences(rows, "zorro")["spans"].values == pytest.approx([-1, 0, 1])
+    assert comparison.comparison_figure(rows).table.iloc[-1].isna().sum() == 3
 
 
 def test_a_row_far_outside_does_not_squeeze_the_others():

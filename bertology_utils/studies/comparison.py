@@ -21,7 +21,11 @@ from bertology_utils.figures.html import Figure
 from bertology_utils.statistics import LEVEL
 
 BASE = "nano"
-LOSS = "held_out_loss"
+LOSS, GRAMMAR = "held_out_loss", "zorro"
+LABELS = {
+    LOSS: "held-out loss minus that of the base (nats)",
+    GRAMMAR: "Zorro minus that of the base (percentage points)",
+}
 AXES = {
     "How to mask": ("static-masks", "unknown-symbol"),
     "What to mask": ("whole-words", "phrases", "ngrams", "spans"),
@@ -68,24 +72,31 @@ def read_comparison(path: Path) -> list[dict[str, str]]:
 
 
 def measures(rows: Iterable[Row]) -> list[str]:
-    """The columns that every row fills with a score: the held-out loss and Zorro, where it was scored."""
-    rows = list(rows)
-    return [name for name in (LOSS, "zorro") if rows and all(str(row.get(name) or "") for row in rows)]
+    """The columns that the base fills with a score: the held-out loss and Zorro, where it was scored."""
+    own = [row for row in rows if row["config"] == BASE]
+    return [name for name in LABELS if own and all(_score(row, name) is not None for row in own)]
+
+
+def _score(row: Row, measure: str) -> float | None:
+    """What a row says, shares in per cent; nothing where the model could not be asked."""
+    said = str(row.get(measure) or "")
+    return float(said) * (100 if measure == GRAMMAR else 1) if said else None
 
 
 def differences(rows: Iterable[Row], measure: str = LOSS, base: str = BASE) -> dict[str, Difference]:
     """Every other configuration against the base, by Dunnett's test (1955): many treatments beside one control.
 
     Few seeds say little about their own spread, so the spread is pooled over all configurations, and the intervals hold
-    together: one of them misses in 5 % of such tables, however many variants there are. A variant that has one seed is
-    left out. Raises BertologyError where the table has no two seeds of the base, or mixes budgets.
+    together: one of them misses in 5 % of such tables, however many variants there are. A variant with fewer than two
+    scores is left out. Raises BertologyError where the table has no two seeds of the base, or mixes budgets.
     """
     rows = list(rows)
     if len({str(row["budget"]) for row in rows}) > 1:
         raise BertologyError("The table mixes budgets: a comparison needs one.")
     scores: dict[str, list[float]] = {}
     for row in rows:
-        scores.setdefault(str(row["config"]), []).append(float(row[measure]))
+        if (score := _score(row, measure)) is not None:
+            scores.setdefault(str(row["config"]), []).append(score)
     own = np.array(scores.pop(base, []))
     if len(own) < 2:
         raise BertologyError(f"The comparison needs two seeds of its base '{base}', the table has {len(own)}.")
@@ -117,13 +128,12 @@ def by_axis(names: Iterable[str]) -> dict[str, list[str]]:
 
 def comparison_figure(rows: Sequence[Row], base: str = BASE, caption: str = "") -> Figure:
     """Dot plot: a row a variant, a panel a measure, a dot a seed, with the mean and its interval."""
-    labels = {LOSS: "held-out loss minus that of the base (nats)", "zorro": "Zorro minus that of the base (points)"}
     found = {measure: differences(rows, measure, base) for measure in measures(rows)}
     if not found:
         raise BertologyError(f"The table has no column '{LOSS}'.")
     axes = by_axis(next(iter(found.values())))
     panels = {
-        labels[measure]: {name: Dots(d.values, d.mean, d.low, d.high, d.exceeds) for name, d in of_all.items()}
+        LABELS[measure]: {name: Dots(d.values, d.mean, d.low, d.high, d.exceeds) for name, d in of_all.items()}
         for measure, of_all in found.items()
     }
     bands = [next(iter(of_all.values())).spread for of_all in found.values()]
