@@ -34,14 +34,16 @@ def test_differences_from_the_base_have_simultaneous_intervals():
     assert [name for name, d in found.items() if d.exceeds] == ["spans", "odd"]
 
 
-def test_a_recipe_with_one_seed_is_left_out_and_fewer_seeds_widen_the_interval():
-    def without(config, *seeds):
-        kept = [row for row in table() if row["config"] != config or row["seed"] not in seeds]
-        return comparison.differences(kept)
+def test_fewer_seeds_widen_the_interval():
+    def width(seeds):
+        rows = [row for row in table() if row["config"] != "spans" or int(row["seed"]) < seeds]
+        spans = comparison.differences(rows)["spans"]
+        assert len(spans.values) == seeds
+        return spans.high - spans.low
 
-    assert set(without("odd", "1", "2")) == {"spans", "streams"}
-    fewer, all_three = without("spans", "1")["spans"], comparison.differences(table())["spans"]
-    assert len(fewer.values) == 2 and fewer.high - fewer.low > all_three.high - all_three.low
+    assert width(1) > width(2) > width(3)
+    uneven = [row for row in table() if row["config"] != "spans" or row["seed"] == "0"]
+    assert "4 recipes × 1 to 3 seeds" in comparison.trust(uneven)
 
 
 def test_recipes_without_effect_are_seldom_clear():

@@ -7,6 +7,7 @@ in which section 6 of rogers2020primer sorts the proposals. Depends on `figures.
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -87,8 +88,9 @@ def differences(rows: Iterable[Row], measure: str = LOSS, base: str = BASE) -> d
     """Every other configuration against the base, by Dunnett's test (1955): many treatments beside one control.
 
     Few seeds say little about their own spread, so the spread is pooled over all configurations, and the intervals hold
-    together: one of them misses in 5 % of such tables, however many variants there are. A variant with fewer than two
-    scores is left out. Raises BertologyError where the table has no two seeds of the base, or mixes budgets.
+    together: one of them misses in 5 % of such tables, however many variants there are. So a variant with a single seed
+    has an interval as well, a wider one. Raises BertologyError where the table has no two seeds of the base, or mixes
+    budgets.
     """
     rows = list(rows)
     if len({str(row["budget"]) for row in rows}) > 1:
@@ -100,12 +102,11 @@ def differences(rows: Iterable[Row], measure: str = LOSS, base: str = BASE) -> d
     own = np.array(scores.pop(base, []))
     if len(own) < 2:
         raise BertologyError(f"The comparison needs two seeds of its base '{base}', the table has {len(own)}.")
-    several = {name: tuple(values) for name, values in scores.items() if len(values) > 1}
-    low, high = _simultaneous(tuple(own), *several.values())
+    low, high = _simultaneous(tuple(own), *map(tuple, scores.values()))
     spread = float(np.ptp(own))
     return {
         name: Difference(name, np.array(values) - own.mean(), *bounds, spread)
-        for (name, values), *bounds in zip(several.items(), low, high, strict=True)
+        for (name, values), *bounds in zip(scores.items(), low, high, strict=True)
     }
 
 
@@ -163,10 +164,11 @@ def side_by_side(live: Sequence[Row], recorded: Sequence[Row]) -> str:
 def trust(rows: Iterable[Row]) -> str:
     """How much the table can carry, from its own numbers."""
     rows = list(rows)
-    seeds, configs = ({str(row[key]) for row in rows} for key in ("seed", "config"))
+    seeds = Counter(str(row["config"]) for row in rows).values()
+    spans = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else f"{max(seeds)}"
     size, pieces = (max(float(row[key]) for row in rows) / 1e6 for key in ("parameters", "tokens"))
     return (
-        f"How far to trust this: {len(configs)} recipes × {len(seeds)} seeds, nets of at most {size:.1f} million "
+        f"How far to trust this: {len(seeds)} recipes × {spans} seeds, nets of at most {size:.1f} million "
         f"parameters, {pieces:.2g} million pieces each. The spread between seeds is pooled over all recipes, as if "
         "they all spread alike. The hyperparameters are tuned for none of them, and a recipe that learns slowly is cut "
         "off early."
