@@ -97,7 +97,7 @@ def test_a_model_that_cannot_be_asked_has_no_row_in_that_panel():
 def test_a_row_far_outside_does_not_squeeze_the_others():
     dots = {name: comparison.Dots(np.array([mean, mean]), mean, mean, mean, True) for name, mean in
             (("a", 0.1), ("b", -0.2), ("far", 5.0))}  # fmt: skip
-    assert _reach(dots) == pytest.approx(1.15 * 0.2)
+    assert _reach(dots) == pytest.approx(1.05 * 0.2)
 
 
 def test_no_table_no_base_and_mixed_budgets(tmp_path):

@@ -66,11 +66,11 @@ def _places(groups: Mapping[str, Sequence[str]]) -> tuple[dict[str, int], dict[s
 
 
 def _reach(rows: Mapping[str, Dots]) -> float:
-    """How far the axis goes: to the farthest dot, rows far outside all others not counted."""
+    """How far the axis goes: to the farthest dot or bound, rows far outside all others not counted."""
     ordered = sorted(rows.values(), key=lambda row: abs(row.mean))
     while len(ordered) > 2 and abs(ordered[-1].mean) > FAR * abs(ordered[-2].mean):
         ordered.pop()
-    return 1.15 * max(np.abs(row.values).max() for row in ordered)
+    return 1.05 * max(np.abs([*row.values, row.low, row.high]).max() for row in ordered)
 
 
 def _draw_rows(axes: Axes, rows: Mapping[str, Dots], places: Mapping[str, int]) -> None:
