@@ -82,7 +82,7 @@ def test_live_and_recorded_are_told_side_by_side():
 def test_the_figure_has_a_panel_a_measure_and_a_row_a_variant():
     figure = comparison.comparison_figure(table(zorro=True))
     assert len(figure.figure.axes) == 2 and list(figure.table["variant"]) == ["spans", "streams", "odd"]
-    assert "2 of 3 rows are clear of the spread of the seeds: spans -0.297, odd +5.05" in figure.alt
+    assert "2 of 3 rows are clear of zero: spans -0.297, odd +5.05" in figure.alt
     assert len(comparison.comparison_figure(table()).figure.axes) == 1
 
 

@@ -106,7 +106,7 @@ def _alt(panels: Mapping[str, Mapping[str, Dots]]) -> str:
     for label, rows in panels.items():
         clear = sorted((name for name, row in rows.items() if row.clear), key=lambda name: rows[name].mean)
         shown = ", ".join(f"{name} {rows[name].mean:+.3g}" for name in clear) or "none"
-        said.append(f"{label}: {len(clear)} of {len(rows)} rows are clear of the spread of the seeds: {shown}.")
+        said.append(f"{label}: {len(clear)} of {len(rows)} rows are clear of zero: {shown}.")
     return f"Dot plot of {len(next(iter(panels.values())))} rows. " + " ".join(said)
 
 
