@@ -17,6 +17,8 @@ from bertology_utils.project import DEFAULT_MODEL, EVALUATIONS, checkpoint_steps
 
 _RUNG = re.compile(r"(?P<family>.+)-\d+m")
 _SEED = re.compile(r"(?P<base>.+)-seed-\d+")
+_TWIN = re.compile(r"twins-.+")
+_ORDER = ("Specimens", "Bilingual pair", "Sizes", "Seeds")
 
 
 def _project(root: Path | None) -> Path:
@@ -81,15 +83,21 @@ def checkpoints(name: str, root: Path | None = None) -> dict[int, str]:
 
 
 def groups(root: Path | None = None) -> dict[str, list[str]]:
-    """All embedded models by size under headings: specimens, the book's own first, then each ladder, then seeds."""
+    """All embedded models by size under headings: specimens, the book's own first, then pairs, ladders and seeds."""
     base = _project(root)
     found: dict[str, list[str]] = defaultdict(list)
     for name in embedded_models(base):
-        rung, seed = _RUNG.fullmatch(name), _SEED.fullmatch(name)
-        heading = f"Seeds of {seed['base']}" if seed else f"Sizes: {rung['family']}" if rung else "Specimens"
-        found[heading].append(name)
-    order = sorted(found, key=lambda heading: ("Specimens", "Sizes", "Seeds").index(heading.split(":")[0].split()[0]))
+        found[_heading(name)].append(name)
+    order = sorted(found, key=lambda heading: [heading.startswith(kind) for kind in _ORDER].index(True))
     return {
         heading: sorted(found[heading], key=lambda name: (name != DEFAULT_MODEL, parameters(name, base)))
         for heading in order
     }
+
+
+def _heading(name: str) -> str:
+    if seed := _SEED.fullmatch(name):
+        return f"Seeds of {seed['base']}"
+    if rung := _RUNG.fullmatch(name):
+        return f"Sizes: {rung['family']}"
+    return "Bilingual pair" if _TWIN.fullmatch(name) else "Specimens"

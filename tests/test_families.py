@@ -28,9 +28,13 @@ def test_the_held_out_loss_is_the_last_of_the_log(tmp_path):
 
 
 def test_every_model_is_in_one_group(tmp_path):
-    groups = families.groups(make_family(tmp_path))
+    root = make_family(tmp_path)
+    for name in ("twins-overlapping", "twins-apart"):
+        add_model(root, name, 4)
+    groups = families.groups(root)
     assert groups == {
         "Specimens": ["pocket"],
+        "Bilingual pair": ["twins-apart", "twins-overlapping"],
         "Sizes: ladder": ["ladder-2m", "ladder-10m"],
         "Seeds of ladder-2m": ["ladder-2m-seed-1"],
     }

@@ -60,7 +60,7 @@ def size_curve(root: Path, rungs: Sequence[str], table: Table) -> Figure | None:
         xlabel="million parameters",
         ylabel=LABEL,
         logx=True,
-        caption="Grammar against size: models of one recipe that differ in width alone.",
+        caption="Grammar against size: models of one recipe that differ in width.",
     )
 
 
