@@ -88,7 +88,7 @@ def groups(root: Path | None = None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for name in embedded_models(base):
         found[_heading(name)].append(name)
-    order = sorted(found, key=lambda heading: [heading.startswith(kind) for kind in _ORDER].index(True))
+    order = [heading for kind in _ORDER for heading in sorted(found) if heading.startswith(kind)]
     return {
         heading: sorted(found[heading], key=lambda name: (name != DEFAULT_MODEL, parameters(name, base)))
         for heading in order

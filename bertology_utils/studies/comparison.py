@@ -23,10 +23,7 @@ from bertology_utils.statistics import LEVEL
 
 BASE = "nano"
 LOSS, GRAMMAR = "held_out_loss", "zorro"
-LABELS = {
-    LOSS: "held-out loss minus that of the base (nats)",
-    GRAMMAR: "Zorro minus that of the base (percentage points)",
-}
+MEASURES = {LOSS: ("held-out loss", "nats"), GRAMMAR: ("Zorro", "percentage points")}
 AXES = {
     "How to mask": ("static-masks", "unknown-symbol"),
     "What to mask": ("whole-words", "phrases", "ngrams", "spans"),
@@ -75,7 +72,7 @@ def read_comparison(path: Path) -> list[dict[str, str]]:
 def measures(rows: Iterable[Row]) -> list[str]:
     """The columns that the base fills with a score: the held-out loss and Zorro, where it was scored."""
     own = [row for row in rows if row["config"] == BASE]
-    return [name for name in LABELS if own and all(_score(row, name) is not None for row in own)]
+    return [name for name in MEASURES if own and all(_score(row, name) is not None for row in own)]
 
 
 def _score(row: Row, measure: str) -> float | None:
@@ -134,23 +131,25 @@ def comparison_figure(rows: Sequence[Row], base: str = BASE, caption: str = "") 
         raise BertologyError(f"The table has no column '{LOSS}'.")
     axes = by_axis(next(iter(found.values())))
     panels = {
-        LABELS[measure]: {name: Dots(d.values, d.mean, d.low, d.high, d.exceeds) for name, d in of_all.items()}
+        "{} minus that of the base ({})".format(*MEASURES[measure]): {
+            name: Dots(d.values, d.mean, d.low, d.high, d.exceeds) for name, d in of_all.items()
+        }
         for measure, of_all in found.items()
     }
     bands = [next(iter(of_all.values())).spread for of_all in found.values()]
     return dots(axes, panels, bands=bands, caption=caption)
 
 
-def told(found: Mapping[str, Difference], lower_is_better: bool = True) -> str:
-    """Which variants differ from the base, in words."""
+def told(found: Mapping[str, Difference], measure: str = LOSS) -> str:
+    """Which variants differ from the base on a measure, in words."""
     clear = sorted((d for d in found.values() if d.exceeds), key=lambda d: d.mean)
-    better = [d for d in clear if (d.mean < 0) == lower_is_better]
+    better = [d for d in clear if (d.mean < 0) == (measure == LOSS)]
     worse = [d for d in clear if d not in better]
     parts = [f"{kind}: {', '.join(f'{d.config} ({d.mean:+.3f})' for d in group) or 'none'}" for kind, group in
              (("better", better), ("worse", worse))]  # fmt: skip
     return (
-        f"Of {len(found)} variants {len(clear)} differ from the base, with an interval that leaves out zero when all "
-        f"are judged together. {'; '.join(parts).capitalize()}."
+        f"Of {len(found)} variants {len(clear)} differ from the base in {MEASURES[measure][0]}, with an interval that "
+        f"leaves out zero when all are judged together. {'; '.join(parts).capitalize()}."
     )
 
 
