@@ -1,6 +1,7 @@
 """Benchmarks: the arithmetic of ratios, the plain ways against ours, and every benchmark once at its smallest size."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,13 @@ def test_the_fastest_plain_way_is_the_measure_and_unequal_results_never_pass(dif
     )
 
 
+def test_a_rival_is_the_measure_even_where_another_plain_way_is_faster():
+    benchmark = made(0.05, 3.5)
+    named = replace(benchmark, prepare=lambda folder: replace(benchmark.prepare(folder), rival="slow"))
+    outcome = measure(named, "full")
+    assert outcome.ratio == 4.0 and outcome.verdict == "reached"
+
+
 def test_medians_make_the_ratio_and_rounds_its_range():
     found = speeds({"plain": [4.0, 6.0, 5.0], "ours": [2.0, 1.0, 2.0]}, ["plain"])[1]
     assert (found.cost, found.ratio, found.low, found.high) == (2.0, 2.5, 2.0, 6.0)
@@ -78,8 +86,7 @@ def test_results_are_kept_by_name(tmp_path):
 def test_the_plain_likelihood_is_ours(tiny):
     sentences = instruments.sentences_of_many_lengths(4, 4, 12)
     ours = pseudo_log_likelihood(tiny, sentences, "original")
-    for together in (True, False):
-        assert np.allclose(instruments.plain_likelihood(tiny, sentences, together), ours, atol=1e-3)
+    assert np.allclose(instruments.plain_likelihood(tiny, sentences), ours, atol=1e-3)
     assert all(4 <= len(sentence) <= 12 for sentence in sentences)
 
 

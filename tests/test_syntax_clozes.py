@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from bertology_utils.data import material
 from bertology_utils.instruments import cloze, grammaticality
+from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.studies import syntax_clozes
 
 
@@ -63,6 +65,27 @@ def test_damage_is_measured_against_the_intact_input(tiny):
     removed = syntax_clozes.removed_arguments(tiny, 6)
     for name in ("argument", "adjunct", "random_context"):
         assert removed[name].shape == (6,) and (removed[name] >= -1e-6).all()
+
+
+def test_real_sentences_are_damaged_in_the_same_way(tiny, monkeypatch):
+    tree = Sentence(
+        words=("Old", "dogs", "slept", "well", "in", "gardens", "!", "!"),
+        upos=("ADJ", "NOUN", "VERB", "ADV", "ADP", "NOUN", "PUNCT", "PUNCT"),
+        heads=(1, 2, -1, 2, 5, 2, 2, 2),
+        deprels=("amod", "nsubj", "root", "advmod", "case", "obl", "punct", "punct"),
+        **dict.fromkeys(("number", "tense", "roles", "entities", "chunks", "ancestors", "lemmas"), ()),
+    )
+    asked = []
+
+    def sentences(n, seed=0, split="train", source="embedded"):
+        asked.append((split, source))
+        return [tree] * 4
+
+    monkeypatch.setattr(material, "sentences", sentences)
+    assert syntax_clozes._last_word(tree) == 5
+    assert syntax_clozes.damaged_inputs(tiny, 4, source="some_treebank")["half"].shape == (4,)
+    assert syntax_clozes.removed_arguments(tiny, 3, source="some_treebank")["argument"].shape == (3,)
+    assert asked == [("test", "some_treebank"), ("train", "some_treebank")]
 
 
 def test_damaged_agreement_prefers_the_agreeing_form_where_words_stand_before_it(tiny, monkeypatch):

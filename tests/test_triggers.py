@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from bertology_utils.data import material
+from bertology_utils.data.rows import Labelled
 from bertology_utils.studies import triggers
 from bertology_utils.studies.syntax_probes import two_questions
 from bertology_utils.tuning.training import Examples, finetune
@@ -47,3 +49,11 @@ def test_attack_reports_both_classes_and_a_baseline(tiny):
     found = triggers.trigger_attack(tiny, 16, 12, seeds=2, draws=2)
     assert found["triggered"].shape == found["random"].shape == found["accuracy"].shape == (2, 6)
     assert len(found["triggers"]) == 2 and ((found["random"] >= 0) & (found["random"] <= 1)).all()
+
+
+def test_reviews_are_drawn_half_from_either_class(monkeypatch):
+    rows = [Labelled(f"film number {i} is{' not' * (i % 3 == 0)} good", str(int(i % 3 > 0))) for i in range(60)]
+    monkeypatch.setattr(material, "rows", lambda name, split: rows)
+    examples = triggers._examples(12, 0, "train", "sst2")
+    assert len(examples.sentences) == 12 and sum(examples.labels) == 6
+    assert ["not" not in words for words in examples.sentences] == [label == 1 for label in examples.labels]

@@ -42,16 +42,20 @@ def prepare_likelihood(folder: Path, sentences: int) -> Case:
     """Scores of sentences of 4 to 40 words, in nats; every way returns (sentences,)."""
     specimen = load(DEFAULT_MODEL)
     texts = sentences_of_many_lengths(sentences)
-    peer = {"minicons": timed(lambda: minicons_likelihood(specimen, texts))} if find_spec("minicons") else {}
+    peer = {}
+    if find_spec("minicons"):
+        from minicons.scorer import MaskedLMScorer  # now, so that a package that it lacks is missed before the clock
+
+        peer = {"minicons": timed(lambda: minicons_likelihood(MaskedLMScorer, specimen, texts))}
     return Case(
         plain={
-            "one mask a forward pass": timed(lambda: plain_likelihood(specimen, texts, together=False)),
-            "one sentence a forward pass": timed(lambda: plain_likelihood(specimen, texts, together=True)),
+            "one sentence a forward pass": timed(lambda: plain_likelihood(specimen, texts)),
             **peer,
         },
         ours={"ours": timed(lambda: pseudo_log_likelihood(specimen, texts, "original"))},
         difference=lambda plain, ours: np.abs(plain - ours).max(),
         tolerance=1e-3,
+        rival=next(iter(peer), None),
     )
 
 
@@ -64,30 +68,27 @@ def sentences_of_many_lengths(number: int, shortest: int = 4, longest: int = 40)
 
 
 @torch.inference_mode()
-def plain_likelihood(specimen: Specimen, sentences: Sequence[Sequence[str]], together: bool) -> np.ndarray:
-    """salazar2020masked by definition: each piece masked in turn, alone or as the rows of its sentence's one batch."""
+def plain_likelihood(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+    """salazar2020masked by definition: each piece of a sentence masked in turn, in one batch a sentence."""
     mask = specimen.tokenizer.mask_token_id
     scores = np.zeros(len(sentences))
     for index, encoding in enumerate(encode_words(specimen, sentences)):
         ids = torch.tensor(encoding.input_ids)
         places = torch.tensor([place for place, word in enumerate(encoding.word_ids) if word is not None])
-        rows = ids.repeat(len(places), 1)
-        rows[torch.arange(len(places)), places] = mask
-        for chosen in [slice(None)] if together else [slice(i, i + 1) for i in range(len(places))]:
-            output = specimen.model(input_ids=rows[chosen])
-            logits = output.prediction_logits if "prediction_logits" in output else output.logits
-            asked = logits[torch.arange(len(rows[chosen])), places[chosen]].log_softmax(-1)
-            scores[index] += asked.gather(1, ids[places[chosen]][:, None]).sum().item()
+        rows, every = ids.repeat(len(places), 1), torch.arange(len(places))
+        rows[every, places] = mask
+        output = specimen.model(input_ids=rows)
+        logits = output.prediction_logits if "prediction_logits" in output else output.logits
+        asked = logits[every, places].log_softmax(-1)
+        scores[index] = asked.gather(1, ids[places][:, None]).sum()
     return scores
 
 
-def minicons_likelihood(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """The scores of minicons (misra2022minicons), which asks for a method that tokenizers no longer have."""
-    from minicons.scorer import MaskedLMScorer
-
+def minicons_likelihood(scorer_class: type, specimen: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+    """The scores of minicons (misra2022minicons), whose scorer asks for a method that tokenizers no longer have."""
     tokenizer = copy.copy(specimen.tokenizer)
     tokenizer.batch_encode_plus = tokenizer.__call__
-    scorer = MaskedLMScorer(masked_lm(specimen), "cpu", tokenizer=tokenizer, PLL_metric="original")
+    scorer = scorer_class(masked_lm(specimen), "cpu", tokenizer=tokenizer, PLL_metric="original")
     texts = [" ".join(words) for words in sentences]
     chunks = [texts[start : start + PEER_BATCH] for start in range(0, len(texts), PEER_BATCH)]
     return np.array([score for chunk in chunks for score in scorer.sequence_score(chunk, reduction=torch.sum)])

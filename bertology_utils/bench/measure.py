@@ -25,9 +25,11 @@ class Case:
     """The ways of doing one piece of work.
 
     Attributes:
-        plain: the peers' ways; the fastest of them is what ours is held against.
+        plain: the peers' ways.
         ours: the way that is judged.
-        difference: how far ours is from the first plain way, from what both returned; None where nothing can differ.
+        rival: the plain way that ours is held against; None for the fastest of them.
+        difference: how far ours is from a plain way, from what both returned; the largest counts. None where nothing
+            can differ.
         tolerance: the largest difference that counts as equal.
         parts: further ways, timed to show what a part contributes, never judged.
     """
@@ -36,6 +38,7 @@ class Case:
     ours: Mapping[str, Way]
     difference: Callable[[Any, Any], float] | None = None
     tolerance: float = 0.0
+    rival: str | None = None
     parts: Mapping[str, Way] = field(default_factory=dict)
 
     @property
@@ -63,7 +66,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Speed:
-    """Median cost of one way, and how often it goes into that of the cheapest plain way, with the rounds' range."""
+    """Median cost of one way, and how often it goes into that of the rival, with the rounds' range."""
 
     way: str
     cost: float
@@ -126,14 +129,14 @@ def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
     judged = next(iter(case.ours))
     difference, tolerance = None, float(case.tolerance)  # plain numbers, which json can write
     if case.difference is not None:
-        difference = float(case.difference(values[next(iter(case.plain))], values[judged]))
+        difference = float(max(case.difference(values[name], values[judged]) for name in case.plain))
     return Outcome(
         benchmark.name,
         benchmark.what,
         benchmark.unit,
         benchmark.quantity,
         size,
-        speeds(costs, list(case.plain)),
+        speeds(costs, [case.rival] if case.rival else list(case.plain)),
         judged,
         benchmark.bar,
         difference,
@@ -142,9 +145,9 @@ def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
     )
 
 
-def speeds(costs: Mapping[str, list[float]], plain: list[str]) -> list[Speed]:
-    """Each way's median cost and its ratio to the cheapest plain way, from the costs of every round."""
-    best = min(plain, key=lambda name: median(costs[name]))
+def speeds(costs: Mapping[str, list[float]], rivals: list[str]) -> list[Speed]:
+    """Each way's median cost and its ratio to the cheapest rival, from the costs of every round."""
+    best = min(rivals, key=lambda name: median(costs[name]))
     found = []
     for name, own_costs in costs.items():
         rounds = [reference / own for reference, own in zip(costs[best], own_costs, strict=True)]

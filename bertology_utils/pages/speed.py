@@ -11,14 +11,15 @@ RECORD = Path("results") / "bench.json"
 
 
 def speed_table(benchmarks: Iterable[dict[str, Any]]) -> str:
-    """Each benchmark's cheapest plain way beside ours; empty where none is recorded."""
+    """Each benchmark's rival beside ours; empty where none is recorded."""
     lines = [_line(entry) for entry in benchmarks]
     if not lines:
         return ""
     heads = ("Work", "Plain way", "Its cost", "Ours", "Ratio (range of rounds)", "Bar", "Same results")
     return (
         "<p>Both ways do the same work in turns, in one run on one machine; the ratio says how often the cost of ours "
-        "goes into that of the cheapest plain way. <code>results/bench.json</code> names machine and versions.</p>"
+        "goes into that of the plain way: the cheapest one, or the package that the bar names. All ways, machine and "
+        "versions are in <code>results/bench.json</code>.</p>"
         + simple_table("Benchmarks, recorded", heads, lines)
     )
 

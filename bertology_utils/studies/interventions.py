@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from bertology_utils.activations import word_vectors
+from bertology_utils.data.material import EMBEDDED, train_and_test
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.controls import (
     RemovedSubspace,
@@ -21,10 +22,9 @@ from bertology_utils.instruments.controls import (
     random_projection,
 )
 from bertology_utils.instruments.probes import encode_labels, probe_correctness, stack_words
-from bertology_utils.language.grammar import generate
 from bertology_utils.language.perturbations import shuffle_words
 from bertology_utils.models import Specimen
-from bertology_utils.studies.syntax_probes import word_labels
+from bertology_utils.studies.syntax_probes import scored_labels
 from bertology_utils.tuning.regimens import encoder_layers
 
 
@@ -46,16 +46,18 @@ def without_subspace(specimen: Specimen, layer: int, removed: RemovedSubspace, m
 
 
 def reliance(specimen: Specimen, layer: int, train: int, test: int, task: str = "upos", draws: int = 3,
-             seed: int = 0) -> dict[str, np.ndarray]:
+             seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Masked-word loss after removing what a least-squares probe reads of `task` at `layer`, or as much at random.
 
-    In nats, `(test,)`: `intact`, `removed`, `random` (mean over `draws` subspaces of the same rank), and the same with
-    shuffled words as `shuffled_...`. 0/1 over test words: `probe`, `probe_after` (a fresh probe after the removal) and
-    `majority`; the first two `(seeds, items)`.
+    `source` as in `material.train_and_test`, whose rule says which words the probe meets in training and which in the
+    test. In nats, `(test,)`: `intact`, `removed`, `random` (mean over `draws` subspaces of the same rank), and the
+    same with shuffled words as `shuffled_...`. 0/1 over test words: `probe`, `probe_after` (a fresh probe after the
+    removal) and `majority`; the first two `(seeds, items)`.
     """
-    known, unseen = generate(train, seed=seed), generate(test, seed=seed, split="test")
-    vectors = [stack_words(word_vectors(specimen, [s.words for s in part]))[layer] for part in (known, unseen)]
-    labels, answers, names = encode_labels(word_labels(known, task), word_labels(unseen, task))
+    bank = train_and_test(train, test, seed, source)
+    vectors = [stack_words(word_vectors(specimen, [s.words for s in getattr(bank, part)]))[layer, bank.scored(part)]
+               for part in ("train", "test")]
+    labels, answers, names = encode_labels(*(scored_labels(bank, part, task) for part in ("train", "test")))
     removed, mean = class_mean_projection(vectors[0], labels), vectors[0].mean(0)
     others = [random_projection(specimen.width, removed.rank, seed + draw) for draw in range(draws)]
     after = [(mean + removed(v - mean)).float() for v in vectors]
@@ -66,8 +68,8 @@ def reliance(specimen: Specimen, layer: int, train: int, test: int, task: str = 
         "rank": np.array(float(removed.rank)),
     }
     rng = np.random.default_rng(seed)
-    places = [int(rng.integers(len(s.words) - 1)) for s in unseen]
-    intact = [s.words for s in unseen]
+    places = [int(rng.integers(len(s.words) - 1)) for s in bank.test]
+    intact = [s.words for s in bank.test]
     shuffled = [shuffle_words(words, place, rng).words for words, place in zip(intact, places, strict=True)]
     for prefix, sentences in (("", intact), ("shuffled_", shuffled)):
         found[prefix + "intact"] = masked_loss(specimen, sentences, places)

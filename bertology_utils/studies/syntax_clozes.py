@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertology_utils.data import pair_sets
+from bertology_utils.data import material, pair_sets
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.pair_sets import agreement_pairs, negation_clozes, npi_pairs, role_reversal_pairs
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.grammaticality import judgements, load_suite
 from bertology_utils.language.facts import facts
-from bertology_utils.language.grammar import Sentence, generate
+from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.language.pairs import Cloze
 from bertology_utils.language.perturbations import (
     Perturbed,
@@ -34,6 +34,7 @@ CLASS_TEMPLATES = (
     "everyone knows that {ax} is {an} [MASK] .", "the {x} is {an} [MASK] .", "{ax} is a sort of [MASK] .",
     "we call {ax} {an} [MASK] .", "is {ax} {an} [MASK] ?", "{ax} or another [MASK] .", "this [MASK] is {ax} .",
 )  # fmt: skip
+EVERY = 1_000_000  # more sentences than a treebank has
 # context, expected word, another word of its class, a word of another class
 PRAGMATIC = """
 he was thirsty and drank a glass of|water|milk|stone
@@ -169,18 +170,18 @@ def _sensitivity(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
 # Damaged inputs -------------------------------------------------------------------------------------------------------
 
 
-def damaged_inputs(specimen: Specimen, n: int, seed: int = 0) -> dict[str, np.ndarray]:
+def damaged_inputs(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Do the first guesses for a sentence's last word survive damage to what stands before it? (ettinger2019what)
 
-    0/1 `(n,)`: same first guess after shuffling words (`shuffled`), pairs (`shuffled_2`) and triples of words
-    (`shuffled_3`), with the last half of the words only (`half`), the last two (`last_2`) and with random words
-    (`random_context`); `competence`: the intact context makes the true word more probable than random words do.
+    `source` as in `material.sentences`. 0/1 `(n,)`: same first guess after shuffling words (`shuffled`), pairs
+    (`shuffled_2`) and triples of words (`shuffled_3`), with the last half of the words only (`half`), the last two
+    (`last_2`) and with random words (`random_context`); `competence`: the intact context makes the true word more
+    probable than random words do.
     """
-    sentences = [s.words for s in generate(n, seed=seed, split="test") if len(s.words) > 5]
-    places = [len(words) - 2 for words in sentences]
+    long = [s for s in material.sentences(n, seed, "test", source) if len(s.words) > 5]
+    items = [(s.words, _last_word(s)) for s in long]
     rng = np.random.default_rng(seed)
-    pool = [word for words in sentences for word in words[:-1]]
-    items = list(zip(sentences, places, strict=True))
+    pool = [word for words, _ in items for word in words[:-1]]
     variants = {
         "shuffled": [shuffle_words(*item, rng) for item in items],
         "shuffled_2": [shuffle_words(*item, rng, 2) for item in items],
@@ -218,14 +219,19 @@ def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = E
     }  # fmt: skip
 
 
-def removed_arguments(specimen: Specimen, n: int, seed: int = 0) -> dict[str, np.ndarray]:
+def _last_word(sentence: Sentence) -> int:
+    """The place of the last word that is no punctuation mark."""
+    return max(i for i, tag in enumerate(sentence.upos) if tag != "PUNCT")
+
+
+def removed_arguments(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """KL from the intact guesses at the main verb when an argument or an adjunct of like length is removed, in nats.
 
     `(n,)` each: `argument`, `adjunct`, and `random_context`, where random words stand in place of all; 0/1
     `same_argument`, `same_adjunct` (same first guess), and `competence` as in `damaged_inputs`. The grammar is asked
-    for sentences until `n` have both spans.
+    for sentences until `n` have both spans; a real treebank, whose training part is read, may have fewer.
     """
-    chosen = _with_both_spans(n, seed)
+    chosen = _with_both_spans(n, seed, source)
     items = [(s.words, s.heads.index(-1)) for s, _ in chosen]
     rng = np.random.default_rng(seed)
     pool = [word for words, _ in items for word in words[:-1]]
@@ -240,15 +246,20 @@ def removed_arguments(specimen: Specimen, n: int, seed: int = 0) -> dict[str, np
     return found | {"competence": _competence(specimen, items, noise)}
 
 
-def _with_both_spans(n: int, seed: int) -> list[tuple[Sentence, tuple]]:
+def _with_both_spans(n: int, seed: int, source: str) -> list[tuple[Sentence, tuple]]:
+    """Sentences with an argument and an adjunct of their main verb that are alike in length, and the two spans."""
+    if source != EMBEDDED:
+        return _spans_of(material.sentences(EVERY, seed, "train", source))[:n]
     chosen: list[tuple[Sentence, tuple]] = []
     while len(chosen) < n:
-        for sentence in generate(4 * n, seed=seed, split="test"):
-            spans = matched_spans(sentence)
-            if spans and sentence.upos[sentence.heads.index(-1)] == "VERB":
-                chosen.append((sentence, spans))
+        chosen += _spans_of(material.sentences(4 * n, seed, "test"))
         seed += 1
     return chosen[:n]
+
+
+def _spans_of(sentences: Sequence[Sentence]) -> list[tuple[Sentence, tuple]]:
+    found = [(s, matched_spans(s)) for s in sentences if s.upos[s.heads.index(-1)] == "VERB"]
+    return [(sentence, spans) for sentence, spans in found if spans]
 
 
 def _distributions(specimen: Specimen, items: Sequence[Perturbed]):

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
+from bertology_utils.data import material
+from bertology_utils.data.material import EMBEDDED
 from bertology_utils.models import Specimen
 from bertology_utils.studies.syntax_probes import two_questions
 from bertology_utils.text import encode_words, model_inputs
@@ -22,17 +24,17 @@ Words = tuple[str, ...]
 
 def trigger_attack(
     specimen: Specimen, train: int, test: int, seed: int = 0, seeds: int = 3, length: int = 3, rounds: int = 1,
-    draws: int = 4,
+    draws: int = 4, source: str = EMBEDDED,
 ) -> dict[str, object]:
-    """Attack classifiers that tell sentences about animals from sentences about people.
+    """Attack classifiers that tell sentences about animals from sentences about people, or what `source` labels.
 
     Samples `(seeds, test // 2)`: `accuracy` (test items of the attacked class that are right without a trigger),
     `triggered` and `random`: items taken for the other class behind the trigger, or behind random strings of as many
     words (mean over `draws`). `triggers` lists what was found. The trigger is sought on training sentences, and holds
     no word of any sentence here. Every second seed attacks the other class.
     """
-    parts = [two_questions(n, 2 * seed + i, split) for i, (n, split) in enumerate(((train, "train"), (test, "test")))]
-    examples = [Examples(words, labels["lexical"].tolist()) for words, labels in parts]
+    examples = [_examples(n, 2 * seed + i, split, source) for i, (n, split) in enumerate(
+        ((train, "train"), (test, "test")))]
     allowed = candidate_words(specimen, {word for part in examples for s in part.sentences for word in s})
     found: dict[str, list] = {"accuracy": [], "triggered": [], "random": [], "triggers": []}
     for index, place in enumerate(run_seeds(seed, seeds)):
@@ -48,6 +50,17 @@ def trigger_attack(
         found["random"].append(np.mean(noise, axis=0))
         found["triggers"].append(" ".join(trigger))
     return {name: values if name == "triggers" else np.stack(values) for name, values in found.items()}
+
+
+def _examples(n: int, seed: int, split: str, source: str) -> Examples:
+    """`n` sentences, half of them of either class."""
+    if source == EMBEDDED:
+        words, labels = two_questions(n, seed, split)
+        return Examples(words, labels["lexical"].tolist())
+    rows = [(tuple(row.text.split()), int(row.label)) for row in material.rows(source, split)]
+    readable = [[row for row in rows if row[1] == label and material.fits(row[0])] for label in (0, 1)]
+    drawn = [row for part in readable for row in material.draw(part, n // 2, seed)]
+    return Examples([words for words, _ in drawn], [label for _, label in drawn])
 
 
 def candidate_words(specimen: Specimen, excluded: set[str]) -> dict[str, int]:
