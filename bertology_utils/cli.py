@@ -233,6 +233,17 @@ def pretrain(
 
 
 @app.command()
+def average(
+    name: Annotated[str, typer.Argument(help="What the mean is called; it lies beside the first run.")],
+    configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="The configurations of finished runs.")],
+) -> None:
+    """Make the mean of the weights of finished runs a model, evaluated beside each of them."""
+    from bertology_utils.pretraining.average import average as mean_of
+
+    print(mean_of(name, configs))
+
+
+@app.command()
 def compare(
     configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Configuration files of the variants.")],
     tokens: Annotated[int, typer.Option(min=1, help="Pieces that every variant reads.")] = 600_000,

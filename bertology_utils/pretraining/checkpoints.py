@@ -15,7 +15,7 @@ from .files import replacing
 # What may differ on resuming: words, bookkeeping, and the end of the schedule, so that a run can be prolonged. Where
 # files lie may differ too; their names may not.
 FREE = {
-    "name", "study", "about", "data", "language", "license", "attribution", "work", "tokenizer", "cooldown",
+    "name", "study", "about", "data", "language", "license", "attribution", "remarks", "work", "tokenizer", "cooldown",
     "checkpoint_every", "evaluation_batches", "keep", "keep_steps", "workers", "phases", "corpora", "start",
 }  # fmt: skip
 

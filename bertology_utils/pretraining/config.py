@@ -99,6 +99,7 @@ class PretrainingConfig(_Settings):
     language: list[str] = ["en"]
     license: str = "cc-by-sa-4.0"
     attribution: str = ""  # what the licence of a model that this one starts from asks to be said
+    remarks: dict[str, str] = {}  # further lines of the table in the model card
     seed: int = Field(0, ge=0)
     corpora: dict[str, CorpusSource] = Field(min_length=1)
     smoothing: float | None = Field(None, ge=0, le=1)  # sizes to this power weigh corpora where a phase does not

@@ -11,7 +11,9 @@ import math
 import os
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -116,13 +118,17 @@ class Pretraining:
             if due and self.step < self.config.steps:
                 self._record(self.evaluate)
                 self._keep()
+        return self.finish(self.config.remarks)
+
+    def finish(self, remarks: Mapping[str, str]) -> Path:
+        """Evaluates the weights as they are and writes the model folder; `remarks` are further lines of its card."""
         final = self.folder / "final"
         if self.processes.is_main:
             evaluation = self._record(self._evaluate_finally)
             self._keep()
             with replacing(final) as part:
                 self.write_model(part)
-                write_card(part, self.facts() | evaluation)
+                write_card(part, self.facts() | evaluation, remarks)
                 shutil.copy(self.folder / EVALUATIONS, part)
         self.processes.wait()
         return final
@@ -208,12 +214,16 @@ class Pretraining:
             return
         state = checkpoints.read(self.checkpoint, self.device)
         checkpoints.check_same_run(self.checkpoint, state, self.config, tokenizer_digest(self.tokenizer))
-        self.model.load_state_dict(state["model"])
-        self.network.heads.load_state_dict(state.get("heads", {}))
+        self.load_weights(state)
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self.tokens, self.seconds = state["step"], state["tokens"], state["seconds"]
         if self.processes.is_main:
             self._forget_later_records()
+
+    def load_weights(self, state: Mapping[str, Any]) -> None:
+        """The weights of model and heads from a checkpoint."""
+        self.model.load_state_dict(state["model"])
+        self.network.heads.load_state_dict(state.get("heads", {}))
 
     def _forget_later_records(self) -> None:
         """Drops what was recorded after the checkpoint, or only half written."""
