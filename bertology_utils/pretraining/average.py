@@ -40,11 +40,12 @@ def average(name: str, configs: Sequence[Path]) -> Path:
         run.load_weights(state)
         loss = run.evaluate(3 * config.evaluation_batches)["mlm_loss"]
         console.print(f"{config.name}: held-out loss {loss:.3f}")
-        told.append(f"`{config.name}` (held-out loss {loss:.3f})")
+        told.append(f"`{config.name}` ({config.steps:,} steps, held-out loss {loss:.3f})")
     run.load_weights({part: _mean([state[part] for state in states]) for part in ("model", "heads")})
     run.step = settings[0].steps
     run.tokens, run.seconds = (sum(state[key] for state in states) for key in ("tokens", "seconds"))
-    return run.finish({"Weights kept": f"the mean of those of {' and '.join(told)}"} | settings[0].remarks)
+    kept = f"the mean of those of {' and '.join(told)}; pieces and minutes above are those of all of them"
+    return run.finish({"Weights kept": kept} | settings[0].remarks)
 
 
 def _finished_state(config: PretrainingConfig) -> dict[str, Any]:
