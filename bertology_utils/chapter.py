@@ -190,9 +190,8 @@ class Chapter:
         specimen: Specimen | None = None,
         data: str = EMBEDDED,
     ) -> None:
-        # The weakest clause decides, so it is the one whose difference and interval stand for the claim.
-        weakest = min(range(len(model.clauses)), key=lambda i: model.clauses[i].low, default=None)
-        deciding = model.clauses[weakest] if weakest is not None else None
+        place = model.deciding
+        deciding = None if place is None else model.clauses[place]
         self.results.append(
             {
                 "id": claim.id,
@@ -202,7 +201,7 @@ class Chapter:
                 "profile": self.profile,
                 "data": " + ".join(sources(data)),
                 "measured": deciding and deciding.left,
-                "control": deciding and control.clauses[weakest].left,
+                "control": deciding and control.clauses[place].left,
                 "difference": deciding and deciding.difference,
                 "ci_low": deciding and deciding.low,
                 "ci_high": deciding and deciding.high,

@@ -65,7 +65,7 @@ def bootstrap(
     arrays = as_samples(samples)
     axes = {n for array in arrays.values() for n in array.shape[-1:]}
     runs = {len(array) for array in arrays.values() if array.ndim == 2}
-    item_weights = {n: resample_weights(n, resamples, rng) for n in sorted(axes)}
+    item_weights = {n: widened(resample_weights(n, resamples, rng)) for n in sorted(axes)}
     seed_weights = {n: widened(resample_weights(n, resamples, rng)) for n in sorted(runs)}
     means = {name: _resampled_means(array, resamples, item_weights, seed_weights) for name, array in arrays.items()}
     rows = (dict(zip(means, row, strict=True)) for row in zip(*means.values(), strict=True))
@@ -82,7 +82,7 @@ def widened(weights: np.ndarray) -> np.ndarray:
     """Weights `(resamples, n)` spread by sqrt(n / (n - 1)) around 1 / n.
 
     Resampling n units understates the variance of their mean by (n - 1) / n: nothing for many items, a third for three
-    seeds.
+    seeds or tasks.
     """
     n = weights.shape[1]
     return 1 / n + (weights - 1 / n) * np.sqrt(n / max(n - 1, 1))

@@ -161,3 +161,10 @@ def test_removing_heads_gives_a_score_for_every_head_and_item(tiny):
     found = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=2)
     assert found["removable"].shape == (tiny.layers * tiny.heads,) and found["intact"].shape == (2, len(test))
     assert {found[f"without_{name}"].shape for name in ("frame", "random", "all")} == {(len(test),)}
+
+
+def test_scores_with_closed_heads_are_those_of_the_items_in_their_order(tiny, monkeypatch):
+    train, test = number_examples(20), number_examples(8, split="test")
+    monkeypatch.setattr(effects, "keep_without", lambda grid, closed: torch.ones(grid))
+    found = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=2)
+    assert np.allclose(found["without_all"], found["intact"].mean(0))

@@ -1,6 +1,8 @@
 """Minimal pairs by paradigm: judgements and averages against their plain definitions, and what is recorded."""
 
+import copy
 import csv
+import dataclasses
 
 import numpy as np
 import pytest
@@ -92,6 +94,19 @@ def test_records_name_their_origin_and_replace_those_of_the_same_model(tiny, tin
     assert float(first["twin"]) == round(100 * theirs[AVERAGE].value, 2) and first["model_sha256"] == tiny.sha256
     assert first["commit"] == "unknown" and "torch" in first["versions"] and first["date"]
     assert [path.name for path in path.parent.iterdir()] == ["scores.csv"]
+
+
+def test_models_share_a_twin_only_if_they_share_a_tokenizer(tiny, monkeypatch):
+    suite, asked = grammaticality.Suite(PAIRS, "grammar", "0" * 64, 0), []
+    other = copy.deepcopy(tiny.tokenizer)
+    other.add_tokens(["zebra"])
+    models = {"a": tiny, "b": tiny, "c": dataclasses.replace(tiny, tokenizer=other)}
+    monkeypatch.setattr(grammaticality, "load", models.get)
+    monkeypatch.setattr(grammaticality, "twin", lambda specimen: dataclasses.replace(specimen, name="twin"))
+    known = score(tiny, PAIRS.items())
+    monkeypatch.setattr(grammaticality, "score", lambda specimen, pairs: asked.append(specimen.name) or known)
+    assert len(list(grammaticality.compare(models, suite, {}))) == 3
+    assert asked.count("twin") == 2
 
 
 def test_the_command_prints_and_records(zorro, tiny_folder, tmp_path, capsys):

@@ -9,6 +9,8 @@ from bertology_utils.verdicts.predictions import (
     INCONCLUSIVE,
     NOT_SPECIFIC,
     REPLICATES,
+    ClauseResult,
+    Judgement,
     judge,
     overall,
     parse,
@@ -75,6 +77,14 @@ def test_every_clause_must_hold():
     samples = {"a": scores(0.9), "b": scores(0.5, seed=1), "c": scores(0.95, seed=2)}
     assert overall(parse("a > b + 0.1").judge(samples)) == REPLICATES
     assert overall(parse("a > b + 0.1 and a > c + 0.1").judge(samples)) == CONTRADICTS
+
+
+def test_the_clause_that_refutes_stands_for_the_claim_even_where_another_reaches_lower():
+    undecided = ClauseResult("a > b", 0.0, 0.1, -0.1, -0.9, 0.7, INCONCLUSIVE)
+    refuted = ClauseResult("c > d", 0.0, 0.2, -0.2, -0.3, -0.1, CONTRADICTS)
+    holds = ClauseResult("e > f", 1.0, 0.2, 0.8, 0.7, 0.9, REPLICATES)
+    assert Judgement((undecided, refuted, holds)).deciding == 1
+    assert Judgement((holds, undecided)).deciding == 1 and Judgement().deciding is None
 
 
 def test_a_control_that_passes_makes_the_verdict_not_specific():

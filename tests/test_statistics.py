@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertology_utils.statistics import as_samples, mean_interval, permutation_test
+from bertology_utils.statistics import as_samples, bootstrap, mean_interval, permutation_test
 
 
 def test_mean_interval_covers_the_truth():
@@ -48,11 +48,18 @@ def test_the_spread_of_three_seeds_is_not_understated():
 
 
 def test_resampled_means_are_the_plain_definition():
-    from bertology_utils.statistics import bootstrap, resample_weights
+    from bertology_utils.statistics import resample_weights
 
     values = np.random.default_rng(1).normal(5, 2, 40)
     weights = resample_weights(40, 300, np.random.default_rng(0))
     assert np.allclose(weights.sum(1), 1)
     drawn = np.random.default_rng(0).integers(40, size=(300, 40))
     fast = bootstrap(lambda m: np.array([m["x"]]), {"x": values}, resamples=300, seed=0)[:, 0]
-    assert np.allclose(fast, values[drawn].mean(1), atol=1e-5)
+    plain = values.mean() + (values[drawn].mean(1) - values.mean()) * np.sqrt(40 / 39)
+    assert np.allclose(fast, plain, atol=1e-5)
+
+
+def test_an_interval_over_few_items_is_as_wide_as_their_spread():
+    few = np.array([0.0, 1.0, 2.0])
+    draws = bootstrap(lambda means: np.array([means["x"]]), {"x": few})
+    assert np.isclose(draws.std(), few.std(ddof=1) / np.sqrt(3), rtol=0.05)

@@ -88,15 +88,16 @@ def summarise(judged: Mapping[str, np.ndarray]) -> Scores:
 
 
 def compare(names: Iterable[str], suite: Suite, origin: Mapping[str, str]) -> Iterator[list[dict]]:
-    """The rows of each model in turn, see `records`; models of one architecture are compared with one twin."""
-    controls: dict[str, Scores] = {}
+    """The rows of each model in turn, see `records`; models of one architecture and one tokenizer share a twin."""
+    controls: dict[tuple[str, str], Scores] = {}
     for name in names:
         specimen = load(name)
         control = twin(specimen)
         scores = _score_aloud(specimen, suite)
-        if control.sha256 not in controls:
-            controls[control.sha256] = _score_aloud(control, suite)
-        yield records(specimen, scores, controls[control.sha256], suite, origin)
+        identity = control.sha256, control.tokenizer.backend_tokenizer.to_str()
+        if identity not in controls:
+            controls[identity] = _score_aloud(control, suite)
+        yield records(specimen, scores, controls[identity], suite, origin)
 
 
 def _score_aloud(specimen: Specimen, suite: Suite) -> Scores:

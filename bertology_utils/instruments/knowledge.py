@@ -98,8 +98,9 @@ def relation_scores(
     rewrites: Sequence[str] = REWRITES,
     limit: int | None = None,
     source: str = EMBEDDED,
+    seed: int = 0,
 ) -> RelationScores:
-    """Scores of all candidates for the first `limit` facts of a relation, under every template and frame.
+    """Scores of all candidates for `limit` facts of a relation, drawn with a seed, under every template and frame.
 
     Candidates that are not one known piece are dropped, with the facts that they answer (petroni2019language asks for
     single pieces too). `source`: the book's own facts or LAMA's. Raises BertologyError for "size", whose candidates
@@ -108,11 +109,11 @@ def relation_scores(
     if source == EMBEDDED and relation not in ASKED:
         raise BertologyError(f"'{relation}' cannot be asked with one candidate list; choose one of {', '.join(ASKED)}.")
     if source == EMBEDDED:
-        every, coverage = _spread(facts(relation), limit), None
+        every, coverage = _spread(facts(relation), limit, seed), None
     else:  # many objects are no single piece, so the limit counts the facts that can be asked
         pool = lama.facts(relation)
         known = {word for word in pool[0].candidates if single_piece(specimen, word) is not None}
-        every = _spread([fact for fact in pool if fact.object in known], limit)
+        every = _spread([fact for fact in pool if fact.object in known], limit, seed)
         coverage = sum(fact.object in known for fact in pool) / len(pool)
     listed = every[0].candidates if every else ()
     candidates = tuple(word for word in listed if single_piece(specimen, word) is not None)
@@ -129,9 +130,9 @@ def relation_scores(
     return RelationScores(relation, chosen, candidates, templates, values, answers, share)
 
 
-def _spread(every: list[Fact], limit: int | None) -> list[Fact]:
-    """`limit` facts in a fixed random order, so that a cut keeps all the objects mixed."""
-    return Random(0).sample(every, min(limit or len(every), len(every)))
+def _spread(every: list[Fact], limit: int | None, seed: int = 0) -> list[Fact]:
+    """`limit` facts in a random order, so that a cut keeps all the objects mixed."""
+    return Random(seed).sample(every, min(limit or len(every), len(every)))
 
 
 def vocabulary_hits(specimen: Specimen, scores: RelationScores) -> np.ndarray:

@@ -276,7 +276,7 @@ def removal_samples(
         features = model.features(**inputs)
         return torch.stack([head(features).argmax(-1) == batch["labels"] for head in heads]).float().mean(0)
 
-    [(_, batch)] = batches(specimen, test, budget=10**9)
+    [(rows, batch)] = batches(specimen, test, budget=10**9)
     with torch.no_grad():
         whole = score(model, batch).mean()
         alone = ablate_each(model, batch, score, how="uniform").mean(-1)
@@ -285,7 +285,9 @@ def removal_samples(
               for i in generator.choice(specimen.layers * specimen.heads, len(chosen), replace=False)]
     sets = [places[i : i + len(chosen)] for i in range(0, len(places), len(chosen))]
     everything = list(np.ndindex(grid))
-    closed = [ablation_scores(model, batch, keep_without(grid, shut), score) for shut in [everything, chosen, *sets]]
+    closed = np.empty((2 + draws, len(test)))  # in the order of the items, which is not that of the batch
+    for place, shut in enumerate([everything, chosen, *sets]):
+        closed[place, rows] = ablation_scores(model, batch, keep_without(grid, shut), score)
     most = np.bincount(train.labels).argmax()
     return {
         "intact": intact.astype(float), "majority": (np.asarray(test.labels) == most).astype(float),

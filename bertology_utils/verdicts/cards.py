@@ -11,7 +11,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bertology_utils.verdicts.predictions import ClauseResult
+from bertology_utils.verdicts.predictions import ClauseResult, deciding
 
 # The word always stands beside the icon, so that no verdict is told by colour or sign alone.
 VERDICTS = {
@@ -146,7 +146,7 @@ def _value(number: float) -> str:
 def _sample(result: Result) -> str:
     parts = [f"{result.n:,} item{'s' if result.n != 1 else ''}"] if result.n else []
     parts += [f"{result.seeds} seed{'s' if result.seeds != 1 else ''}"] if result.seeds else []
-    # The clause whose interval reaches lowest decides, as in the ledger.
-    least = min(result.clauses, key=lambda clause: clause.low).detectable if result.clauses else None
+    place = deciding([(clause.low, clause.high) for clause in result.clauses]) if result.clauses else None
+    least = None if place is None else result.clauses[place].detectable
     power = f": could have shown a difference of {least:.2g}" if parts and least is not None else ""
     return f"{', '.join(parts)}{power}. " if parts else ""

@@ -10,7 +10,14 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bertology_utils.verdicts.predictions import CONTRADICTS, INCONCLUSIVE, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES
+from bertology_utils.verdicts.predictions import (
+    CONTRADICTS,
+    INCONCLUSIVE,
+    NOT_SPECIFIC,
+    NOT_TESTABLE,
+    REPLICATES,
+    deciding,
+)
 
 Themes = Mapping[str, Mapping[str, str]]
 HEADINGS = {
@@ -32,7 +39,7 @@ def suspicion(result: Mapping[str, Any]) -> str:
         return ""
     if result["reason"]:
         return "its positive control failed, so this specimen cannot tell"
-    model, control = _weakest(result)
+    model, control = _deciding(result)
     if result["verdict"] == INCONCLUSIVE:
         return "the interval leaves both answers"
     if model["low"] > control["high"]:
@@ -42,8 +49,8 @@ def suspicion(result: Mapping[str, Any]) -> str:
     return "no better than the untrained control: suspect the specimen"
 
 
-def _weakest(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    place = min(range(len(result["clauses"])), key=lambda i: result["clauses"][i]["low"])
+def _deciding(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    place = deciding([(clause["low"], clause["high"]) for clause in result["clauses"]])
     return result["clauses"][place], result["control_clauses"][place]
 
 

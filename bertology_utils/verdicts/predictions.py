@@ -7,7 +7,7 @@ is the difference of its sides in the direction that it claims.
 
 import ast
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,6 +160,11 @@ def evaluate(node: ast.expr, means: Mapping[str, float]) -> float:
     raise AssertionError(f"unchecked expression {ast.dump(node)}")
 
 
+def deciding(intervals: Sequence[tuple[float, float]]) -> int:
+    """Which clause stands for all: of those that are refuted (below zero), else of all, the one that reaches lowest."""
+    return min(range(len(intervals)), key=lambda i: (intervals[i][1] >= 0, intervals[i][0]))
+
+
 def overall(clauses: tuple[ClauseResult, ...]) -> str:
     """All clauses hold: replicates. One is refuted: contradicts. Otherwise the data do not decide."""
     verdicts = {clause.verdict for clause in clauses}
@@ -178,6 +183,13 @@ class Judgement:
     @property
     def verdict(self) -> str:
         return INCONCLUSIVE if self.reason else overall(self.clauses)
+
+    @property
+    def deciding(self) -> int | None:
+        """The clause whose difference and interval stand for the claim; None without clauses."""
+        if not self.clauses:
+            return None
+        return deciding([(clause.low, clause.high) for clause in self.clauses])
 
 
 def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str, object], seed: int = 0) -> Judgement:

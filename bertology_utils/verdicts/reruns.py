@@ -1,8 +1,9 @@
 """Reruns of chapters with other seeds: their verdicts, and how many of them flip. Depends on `project` and on
 `predictions` (the names of verdicts).
 
-A seed draws the items, the weights that probes start from and the resamples of the intervals; the split into training
-and test words does not depend on it. The verdicts are kept in `results/reruns.csv`, one line a claim and seed.
+A seed draws the items (where there are more than a test asks), the weights that probes start from and the resamples of
+the intervals; the split into training and test words does not depend on it. The verdicts are kept in
+`results/reruns.csv`, one line a claim and seed.
 """
 
 import csv
