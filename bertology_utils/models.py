@@ -165,18 +165,28 @@ def load(name: str, *, attention: str = "sdpa") -> Specimen:
     return Specimen(name, model.eval(), tokenizer, revision, sha256, source, attention, has_head)
 
 
-def twin(specimen: Specimen, seed: int = 0) -> Specimen:
-    """The untrained twin: same architecture and tokenizer, random weights; of a random specimen, another seed."""
+def twin(specimen: Specimen, seed: int | None = None) -> Specimen:
+    """The untrained twin: same architecture and tokenizer, random weights of `seed`.
+
+    seed: by default 0, and of a random specimen the one after its own, which it also gets where its own is given: a
+        twin is never the specimen itself.
+    """
     base = specimen.name.removeprefix(RANDOM_PREFIX)
-    seed = specimen.seed + 1 if specimen.is_random else seed
-    return _load_random(base, RANDOM_PREFIX + base, specimen.attention, seed)
+    if specimen.is_random and seed in (None, specimen.seed):
+        seed = specimen.seed + 1
+    return _load_random(base, RANDOM_PREFIX + base, specimen.attention, seed or 0)
 
 
 def with_attention(specimen: Specimen, attention: str) -> Specimen:
-    """The same specimen with another attention implementation; the weights are shared with a copy of the module."""
-    if specimen.is_random:
-        return _load_random(specimen.name.removeprefix(RANDOM_PREFIX), specimen.name, attention, specimen.seed)
-    return replace(load(specimen.name, attention=attention), name=specimen.name)
+    """The same specimen with another attention implementation: a copy of its weights as they are now, tuned or pruned.
+
+    Raises BertologyError where the architecture has no such implementation.
+    """
+    model = copy.deepcopy(specimen.model)
+    model.set_attn_implementation(attention)
+    if model.config._attn_implementation != attention:
+        raise BertologyError(f"The model '{specimen.name}' cannot run with the attention '{attention}'.")
+    return replace(specimen, model=model.eval(), attention=attention)
 
 
 def _load_random(base: str, name: str, attention: str, seed: int) -> Specimen:
@@ -266,7 +276,7 @@ def _separate_layers(model: PreTrainedModel) -> None:
     if groups is None:
         return
     layers = model.config.num_hidden_layers
-    shared = {id(parameter): parameter for parameter in groups.parameters()}
+    shared = {id(parameter): parameter for parameter in groups.parameters()} | {id(model.config): model.config}
     chosen = [groups[layer * len(groups) // layers] for layer in range(layers)]
     model.base_model.encoder.albert_layer_groups = nn.ModuleList(
         copy.deepcopy(group, shared.copy()) for group in chosen

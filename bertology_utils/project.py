@@ -4,6 +4,7 @@ The runner, the freshness check, the build and the command line agree on names t
 nothing heavy, so that `bertology --help` stays quick.
 """
 
+import csv
 import hashlib
 import importlib.util
 import json
@@ -138,8 +139,12 @@ def chapters(root: Path) -> list[str]:
 
 
 def embedded_models(root: Path) -> list[str]:
-    """Names of the models stored under `models/`; their checkpoints are `name@step`, see `checkpoint_steps`."""
-    return sorted(path.parent.name for path in (root / "models").glob("*/config.json"))
+    """Names of the models stored under `models/`; their checkpoints are `name@step`, see `checkpoint_steps`.
+
+    A folder `.part` is what a copy left that was killed on the way.
+    """
+    folders = (path.parent for path in (root / "models").glob("*/config.json"))
+    return sorted(folder.name for folder in folders if folder.suffix != ".part")
 
 
 def split_model(model: str) -> tuple[str, str, int | None]:
@@ -250,6 +255,14 @@ def read_json(path: Path) -> dict | list | None:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """The rows of a csv file by its columns, none where it is missing."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def write_json(path: Path, value: object) -> None:

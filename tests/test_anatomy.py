@@ -1,8 +1,11 @@
 """The plain forward pass equals the library's; its deliberate faults do not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from transformers import BertConfig, BertModel
 
 from bertology_utils.compression.accounting import counts
 from bertology_utils.errors import BertologyError
@@ -93,3 +96,18 @@ def test_unknown_names_are_told(tiny) -> None:
 def test_heads_that_look_alike_have_no_diversity(tiny_eager) -> None:
     values = anatomy.head_diversity(tiny_eager, SENTENCES)
     assert values.shape == (4,) and (values >= 0).all()
+
+
+def test_one_head_a_layer_has_no_diversity(tiny_eager) -> None:
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 16}
+    alone = replace(tiny_eager, model=BertModel(BertConfig(vocab_size=20, **sizes)))
+    with pytest.raises(BertologyError, match="at least two heads"):
+        anatomy.head_diversity(alone, SENTENCES)
+
+
+def test_speed_counts_the_weights_of_the_blocks(tiny, monkeypatch) -> None:
+    moments = iter([0.0, 1.0])
+    monkeypatch.setattr(anatomy.time, "perf_counter", lambda: next(moments))
+    pieces = sum(map(len, encode_words(tiny, SENTENCES)))
+    weights = sum(parameter.numel() for parameter in tiny.encoder.encoder.parameters())
+    assert anatomy.operations_per_second(tiny, SENTENCES) == 2 * weights * pieces

@@ -229,7 +229,7 @@ def test_synthetic_maps_are_recognised(kind, noise):
 def test_patterns_of_a_real_run(eager, sentences):
     patterns = relations.map_patterns(eager, sentences[:2], pairs=sentences[2:4])
     assert patterns.shape == (2, eager.layers, eager.heads)
-    assert sum(relations.pattern_shares(patterns).values()) == pytest.approx(1)
+    assert set(patterns.flat) <= set(range(len(relations.PATTERNS)))
     planted = relations.scattered_patterns(eager, sentences[:2], sentences[2:4])
     assert planted.shape == (2, 1, 1) and (planted == relations.PATTERNS.index("heterogeneous")).all()
     single = relations.map_patterns(eager, sentences)

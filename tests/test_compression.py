@@ -172,10 +172,12 @@ def test_dynamic_integers_answer_almost_the_same(tiny):
 
 def test_planted_outlier_is_found_and_disabled(tiny):
     model = copy.deepcopy(tiny.model)
-    assert outliers.outlier_dimensions(model) == []
+    assert outliers.outlier_dimensions(model) == [] and len(outliers.output_norms(model)) == tiny.layers
     with torch.no_grad():
         for norm in outliers.output_norms(model):
             norm.weight[5], norm.bias[5] = 9.0, -4.0
+        for block in model.base_model.encoder.layer:
+            block.attention.output.LayerNorm.weight[7] = 9.0  # must not be looked at
     found = outliers.outlier_dimensions(model)
     assert [(o.dimension, o.scale_layers, o.bias_layers) for o in found] == [(5, tiny.layers, tiny.layers)]
     with outliers.disabled(model, [5]) as count:

@@ -24,15 +24,6 @@ def test_control_labels_are_constant_per_type_and_follow_the_distribution():
         controls.ControlTask.of([])
 
 
-def test_control_heads_are_self_first_or_last_and_constant_per_type():
-    sentence = [f"w{place}" for place in range(200)]
-    heads = controls.control_heads(sentence)
-    kinds = Counter("self" if h == i else "first" if h == 0 else "last" for i, h in enumerate(heads))
-    assert set(heads) - set(range(200)) == set() and min(kinds.values()) > 40
-    again = controls.control_heads(["other", *sentence])
-    assert all((a == i + 1) == (h == i) for i, (h, a) in enumerate(zip(heads[1:-1], again[2:-1], strict=True), start=1))
-
-
 def test_word_identity_is_learnable_but_not_selective():
     generator = torch.Generator().manual_seed(0)
     types = torch.randint(40, (800,), generator=generator)
@@ -85,24 +76,22 @@ def test_removed_subspace_kills_linear_decodability_and_random_ones_do_not():
     features = torch.randn(1200, 24, generator=generator) + 2 * torch.randn(3, 24, generator=generator)[labels]
     mixed = features @ torch.randn(24, 24, generator=generator)
     labels = labels.numpy()
-    removed = controls.nullspace_projection(features, labels, rounds=6)
+    removed = controls.class_mean_projection(mixed, labels)
     assert torch.allclose(removed.projection @ removed.projection, removed.projection, atol=1e-8)
     assert torch.trace(removed.projection).item() == pytest.approx(24 - removed.rank)
-    assert decodability(features, labels) > 0.9
-    assert decodability(removed(features), labels) < 0.45
     assert decodability(mixed, labels) > 0.9
-    assert decodability(controls.class_mean_projection(mixed, labels)(mixed), labels) < 0.45
-    assert decodability(controls.random_projection(24, removed.rank)(features), labels) > 0.7
+    assert decodability(removed(mixed), labels) < 0.45
+    assert decodability(controls.random_projection(24, removed.rank)(mixed), labels) > 0.7
 
 
 def test_a_quantity_can_be_removed_too():
     generator = torch.Generator().manual_seed(3)
     features = torch.randn(500, 10, generator=generator)
     depth = features @ torch.randn(10, generator=generator) + 0.1 * torch.randn(500, generator=generator)
-    removed = controls.nullspace_projection(features, depth.numpy(), rounds=3)
-    assert removed.rank == 3
+    removed = controls.class_mean_projection(features, depth.numpy())
+    assert removed.rank == 1
     before, after = (
-        np.corrcoef(probes.fit_ridge(x[None], depth).predict(x[None])[0, :, 0], depth)[0, 1] if x.any() else 0
+        np.corrcoef(probes.fit_ridge(x[None], depth).predict(x[None])[0, :, 0], depth)[0, 1]
         for x in (features, removed(features))
     )
     assert before > 0.95 and abs(after) < 0.3

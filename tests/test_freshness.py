@@ -5,7 +5,7 @@ import json
 import pytest
 from notebook_project import add_notebook, make_project
 
-from bertology_utils.project import Job
+from bertology_utils.project import Job, find_root
 from bertology_utils.running.freshness import fingerprint, imported_names, reachable_files, state
 
 
@@ -100,3 +100,25 @@ def test_a_chapter_that_looks_through_the_families_depends_on_every_model(root):
     (root / "bertology_utils" / "families.py").write_text("")
     (root / "bertology_utils" / "direct.py").write_text("from . import families\n")
     assert set(fingerprint(Job(root, "syntax"))["models"]) == {"pocket-bert", "ladder-2m"}
+
+
+READERS = {"notebooks/syntax.ipynb": True, "bertology_utils/sub/deep.py": True, "bertology_utils/aside.py": False}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_recorded_table_matters_to_the_chapters_that_read_it(root, reader):
+    table, job = root / "results" / "scores.csv", Job(root, "syntax")
+    table.parent.mkdir()
+    table.write_text("a,b\n")
+    path = root / reader
+    path.write_text(path.read_text().replace("1 + 1", "1 # scores.csv") if path.suffix == ".ipynb" else "'scores.csv'")
+    before = fingerprint(job)["hash"]
+    table.write_text("a,b\n1,2\n")
+    assert (fingerprint(job)["hash"] != before) == READERS[reader]
+
+
+@pytest.mark.parametrize(
+    ("chapter", "table"), [("mbert", "multilingual.csv"), ("training", "pretraining_objectives.csv")]
+)
+def test_the_chapters_that_draw_recorded_tables_depend_on_them(chapter, table):
+    assert f"results/{table}" in fingerprint(Job(find_root(), chapter))["files"]

@@ -90,6 +90,8 @@ def test_twin_and_attention_maps(name):
     with torch.no_grad():
         maps = with_attention(other, "eager").encoder(torch.tensor([[2, 6, 3]]), output_attentions=True).attentions
     assert len(maps) == 2 and maps[0].shape == (1, 4, 3, 3)
+    vectors = [word_vectors(s, SENTENCES)[0] for s in (specimen, with_attention(specimen, "eager"))]
+    assert torch.allclose(*vectors, atol=1e-5)
     assert not torch.allclose(word_vectors(specimen, SENTENCES)[0], word_vectors(other, SENTENCES)[0])
 
 

@@ -1,8 +1,10 @@
 """Specimens: identity, twins, checkpoints, the packaged model, and every way in which a name can be wrong."""
 
+import copy
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from transformers import BertModel
 
 from bertology_utils import models, project
 from bertology_utils.errors import BertologyError
-from bertology_utils.models import add_checkpoint, embedded_models, head_name, layer_name, load, twin
+from bertology_utils.models import add_checkpoint, embedded_models, head_name, layer_name, load, twin, with_attention
 from bertology_utils.project import EXTRA_MODELS, PackagedModel, checkpoint_steps, resolve_model, split_model
 from bertology_utils.running.freshness import file_hash, model_hashes
 from bertology_utils.text import encode_words
@@ -34,6 +36,29 @@ def test_the_twin_shares_architecture_and_nothing_else(tiny):
 
 def test_the_twin_of_a_twin_has_another_seed(tiny_twin):
     assert twin(tiny_twin).sha256 != tiny_twin.sha256
+
+
+def test_a_twin_has_the_seed_that_was_asked_for_and_never_the_specimens_own(tiny, tiny_twin):
+    assert (tiny_twin.seed, twin(tiny, seed=3).seed, twin(tiny_twin).seed, twin(tiny_twin, seed=5).seed) == (0, 3, 1, 5)
+    assert twin(tiny_twin, seed=0).seed == 1
+    assert twin(tiny_twin, seed=5).sha256 == twin(tiny, seed=5).sha256 != tiny_twin.sha256
+
+
+def test_another_attention_keeps_the_weights_as_they_are_now(tiny, tiny_eager):
+    loaded = with_attention(tiny, "eager")
+    ids = torch.tensor([[2, 8, 9, 3]])
+    with torch.no_grad():
+        maps, expected = (s.encoder(ids, output_attentions=True).attentions for s in (loaded, tiny_eager))
+    assert all(torch.equal(a, b) for a, b in zip(maps, expected, strict=True))
+    assert loaded.attention == "eager" and tiny.model.config._attn_implementation == "sdpa"
+    tuned = replace(tiny, model=copy.deepcopy(tiny.model))
+    with torch.no_grad():
+        words_of(tuned)[7] += 1.0
+    eager = with_attention(tuned, "eager")
+    assert torch.equal(words_of(eager), words_of(tuned)) and not torch.equal(words_of(eager), words_of(tiny))
+    with torch.no_grad():
+        words_of(eager)[7] = 0.0
+    assert words_of(tuned)[7].any(), "a change of the copy leaves the specimen alone"
 
 
 def test_eager_attention_returns_maps(tiny_eager):
@@ -114,6 +139,12 @@ def test_the_twin_of_a_checkpoint_is_that_of_the_model(book):
     other = load("random:tiny@10")
     assert torch.equal(words_of(other), words_of(load("random:tiny")))
     assert twin(load("tiny@10")).name == other.name and other.is_random
+
+
+def test_a_copy_that_was_killed_on_the_way_is_no_model(book):
+    for name in ("tiny.part", "tiny.old.part"):
+        shutil.copytree(book / "models" / "tiny", book / "models" / name)
+    assert embedded_models() == ["tiny"]
 
 
 def test_checkpoints_are_steps_of_a_model_and_no_models_of_their_own(book):

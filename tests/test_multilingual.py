@@ -25,11 +25,6 @@ def test_twin_language_shares_what_was_asked():
     assert shift_word(shift_word("dog"), -SHIFT) == "dog"
 
 
-def test_shifted_ids_keep_special_and_shared_pieces():
-    ids = torch.tensor([[2, 10, 11, 3]])
-    assert multi.shift_ids(ids, 100, [2, 3], torch.tensor([11])).tolist() == [[2, 110, 11, 3]]
-
-
 def test_overlap_is_a_share_of_the_union():
     assert multi.vocabulary_overlap({"a", "b"}, {"b", "c"}) == pytest.approx(1 / 3)
     with pytest.raises(BertologyError):

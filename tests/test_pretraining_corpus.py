@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import os
+import shutil
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from pretraining_toys import STORIES, config, config_file, write_corpus
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.twins import shift_word
+from bertology_utils.pretraining import corpus
 from bertology_utils.pretraining.batches import Batches, run_tokenizer
 from bertology_utils.pretraining.corpus import (
     BEGINS_PHRASE,
@@ -24,7 +26,15 @@ from bertology_utils.pretraining.corpus import (
     train_tokenizer,
     unknown_share,
 )
-from bertology_utils.pretraining.sources import CorpusSource, Hub, read_documents, sentences, twin_sentence
+from bertology_utils.pretraining.sources import (
+    CorpusSource,
+    Hub,
+    file_identity,
+    is_same_file,
+    read_documents,
+    sentences,
+    twin_sentence,
+)
 
 
 @pytest.fixture
@@ -141,6 +151,79 @@ def test_a_changed_text_is_tokenized_again(folder):
     assert len(tokenize(source(folder / "toy.txt"), tokenizer, folder / "store").documents) == 2 * len(STORIES) + 1
 
 
+OTHER_STORIES = ["The owl sat in the barn. It did not move.", "Two foxes ran. A dog barked at them."] * 6
+
+
+def other_text(folder, stories=OTHER_STORIES):
+    """Another text under the same file name, written long ago."""
+    (folder / "other").mkdir(exist_ok=True)
+    path = write_corpus(folder / "other" / "toy.txt", stories)
+    os.utime(path, (1e9, 1e9))
+    return path
+
+
+def test_a_text_is_known_by_its_content_wherever_it_lies(folder):
+    path, moved = folder / "toy.txt", folder / "moved.txt"
+    identity = file_identity(path)
+    shutil.copy(path, moved)
+    assert is_same_file(path, identity) and is_same_file(moved, identity) and not is_same_file(path, None)
+    moved.write_text(path.read_text().replace("cook", "cock"))  # of the same size
+    assert not is_same_file(moved, identity) and not is_same_file(folder / "none.txt", identity)
+    path.unlink()
+    assert is_same_file(path, identity), "what was made of a text outlives it"
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_an_older_text_of_the_same_name_is_not_taken_for_the_stored_one(folder, recorded):
+    """`recorded`: False as stored by earlier versions, which left no record of the text."""
+    store, texts = folder / "store", [source(folder / "toy.txt"), source(other_text(folder))]
+    tokenizer = train_tokenizer(texts, 150)
+    first = tokenize(texts[0], tokenizer, store)
+    if not recorded:
+        (store / "toy.txt.source.json").unlink()
+    other = tokenize(texts[1], tokenizer, store)
+    fresh = tokenize(texts[1], tokenizer, folder / "empty")
+    assert np.array_equal(other.tokens, fresh.tokens) and not np.array_equal(other.tokens, first.tokens)
+    assert np.array_equal(tokenize(texts[0], tokenizer, store).tokens, first.tokens)
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_stored_arrays_of_the_same_text_are_used_as_they_are(folder, monkeypatch, recorded):
+    tokenizer = train_tokenizer([source(folder / "toy.txt")], 150)
+    tokens = tokenize(source(folder / "toy.txt"), tokenizer, folder / "store").tokens
+    if not recorded:
+        (folder / "store" / "toy.txt.source.json").unlink()
+    monkeypatch.setattr(corpus, "_store", lambda *_: pytest.fail("tokenized again"))
+    assert np.array_equal(tokenize(source(folder / "toy.txt"), tokenizer, folder / "store").tokens, tokens)
+
+
+def test_arrays_of_a_run_that_was_killed_while_it_wrote_are_not_believed(folder, monkeypatch):
+    texts = [source(folder / "toy.txt"), source(other_text(folder))]
+    tokenizer, store = train_tokenizer(texts, 150), folder / "store"
+    first = tokenize(texts[0], tokenizer, store).tokens
+    save = np.save
+
+    def killed(part, array):
+        if "documents" in part.name:
+            raise KeyboardInterrupt
+        save(part, array)
+
+    monkeypatch.setattr(np, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        tokenize(texts[1], tokenizer, store)  # its tokens are written, its documents are not
+    monkeypatch.undo()
+    assert np.array_equal(tokenize(texts[0], tokenizer, store).tokens, first)
+
+
+def test_flags_of_another_text_are_made_again(folder):
+    texts = [source(folder / "toy.txt"), source(other_text(folder))]
+    tokenizer, store = train_tokenizer(texts, 150), folder / "store"
+    tokenize(texts[0], tokenizer, store, Phrases(tokenizer))
+    tokenize(texts[1], tokenizer, store)
+    found = tokenize(texts[1], tokenizer, store, Phrases(tokenizer))
+    assert len(found.flags) == len(found.tokens)
+
+
 def test_smoothing_lifts_the_small_corpora(tmp_path):
     assert smoothed_weights([100, 1], 1.0) == pytest.approx([100 / 101, 1 / 101])
     assert smoothed_weights([100, 1], 0.0) == pytest.approx([0.5, 0.5])
@@ -177,11 +260,20 @@ def test_a_tokenizer_of_other_corpora_is_not_taken(folder):
     write_corpus(folder / "other.txt")
     with pytest.raises(BertologyError, match="trained on other corpora"):
         run_tokenizer(config(folder, corpora={"toy": str(folder / "other.txt")}, phases=[{"steps": 1, "length": 8}]))
+    other = config(folder, corpora={"toy": str(other_text(folder))})
+    with pytest.raises(BertologyError, match="trained on other corpora"):
+        run_tokenizer(other)  # another text of the same name
     given = folder / "work" / "tokenizer-150.json"
     named = config(folder, corpora={"toy": str(folder / "other.txt")}, tokenizer=str(given))
     assert run_tokenizer(named).get_vocab_size() == run_tokenizer(config(folder)).get_vocab_size()
     with pytest.raises(BertologyError, match="no tokenizer"):
         run_tokenizer(config(folder, tokenizer=str(folder / "none.json")))
+
+
+def test_a_tokenizer_without_a_record_of_its_texts_is_known_by_their_names(folder):
+    vocabulary = run_tokenizer(config(folder)).get_vocab()
+    (folder / "work" / "tokenizer-150.sources.json").unlink()
+    assert run_tokenizer(config(folder)).get_vocab() == vocabulary
 
 
 def phrase_starts(folder, listed: str | None = None) -> list[str]:

@@ -376,6 +376,33 @@ def test_a_failed_folder_leaves_the_old_one(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+def test_a_folder_that_was_set_aside_when_the_process_was_killed_comes_back(tmp_path):
+    (tmp_path / "model.old.part").mkdir()
+    (tmp_path / "model.old.part" / "weights").write_text("old")
+    with pytest.raises(BertologyError), replacing(tmp_path / "model") as part:
+        assert (tmp_path / "model" / "weights").read_text() == "old"
+        part.mkdir()
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_folder_that_cannot_be_moved_into_place_leaves_the_old_one(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights").write_text("old")
+    move = Path.replace
+
+    def full(path, target):
+        if path.name == "model.part":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return move(path, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(BertologyError, match="untouched"), replacing(tmp_path / "model") as part:
+        part.mkdir()
+    assert (tmp_path / "model" / "weights").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 def test_killing_at_any_moment_leaves_a_checkpoint_to_go_on_from(folder):
     steps = [{"steps": 60, "length": 32}]
     whole = Pretraining(config(folder, name="whole", phases=steps))

@@ -42,16 +42,10 @@ def test_gram_distances_equal_the_difference_tensor():
     assert torch.allclose(structural.squared_distances(projected), differences.square().sum(-1))
 
 
-def test_tree_coordinates_embed_the_tree_exactly():
-    heads = random_heads(20, np.random.default_rng(1))
-    points = torch.from_numpy(structural.tree_coordinates(heads))
-    assert np.allclose(structural.squared_distances(points), trees.tree_distances(heads), atol=1e-8)
-
-
 def test_batched_loss_equals_the_definition_sentence_by_sentence():
     generator = torch.Generator().manual_seed(0)
     vectors = [torch.randn(2, n, 6, generator=generator) for n in (3, 7, 5)]
-    heads = [trees.right_branching_heads(n) for n in (3, 7, 5)]
+    heads = [range(-1, n - 1) for n in (3, 7, 5)]  # each word hangs under the one before it
     transform, origin = torch.randn(2, 4, 6, 2, generator=generator), torch.zeros(2, 4, 1, 2)
     tasks = (trees.tree_distances, structural._distance_loss), (trees.tree_depths, structural._depth_loss)
     for target, loss in tasks:
@@ -84,7 +78,12 @@ def test_gold_distances_score_perfectly_through_the_same_function(planted):
     gold = [trees.tree_distances(tree)[None, None] for tree in heads]
     scores = structural.score_distances(gold, heads)
     assert (scores.uuas == 1).all() and np.allclose(scores.spearman, 1) and np.allclose(scores.dspr, 1)
-    assert scores.dspr[0, 0] == pytest.approx(trees.distance_spearman([g[0, 0] for g in gold], heads))
+
+
+def test_correlations_are_averaged_by_length_and_not_by_sentence():
+    chain, star = [-1, 0, 1, 2, 3], [-1, 0, 0, 0, 0, 0]
+    predicted = [trees.tree_distances(chain)] * 3 + [-trees.tree_distances(star)]
+    assert structural.score_distances(predicted, [chain] * 3 + [star]).dspr == pytest.approx(0)
 
 
 def test_planted_depths_are_found_in_new_sentences(planted):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.heads import fleiss_kappa
 from bertology_utils.studies import subnetworks as nets
 from bertology_utils.tuning.classification_tasks import task
@@ -77,7 +78,7 @@ def test_best_without_measures_on_other_items():
 
 def test_threshold_gap():
     gap, deviation = nets.threshold_gap([np.arange(10.0), np.arange(10.0) + 2], share=0.1)
-    assert gap.tolist() == [1, 1] and np.allclose(deviation, 1)
+    assert gap.tolist() == [[1], [1]] and np.allclose(deviation, 1)  # (runs, 1): a run is a seed, not an item
 
 
 def test_overlap_of_equal_tasks_is_complete():
@@ -91,3 +92,8 @@ def test_layer_contrast_leaves_the_head_itself_out():
     distances = np.array([[0, 1, 4, 6], [1, 0, 4, 6], [4, 4, 0, 2], [6, 6, 2, 0.0]])
     found = nets.layer_contrast(distances, 2)
     assert found["within"].tolist() == [1, 1, 2, 2] and found["between"].tolist() == [5, 5, 4, 6]
+
+
+def test_a_layer_of_one_head_has_no_contrast():
+    with pytest.raises(BertologyError, match="at least two heads"):
+        nets.layer_contrast(np.array([[0, 1], [1, 0.0]]), 2)

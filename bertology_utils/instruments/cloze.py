@@ -165,25 +165,6 @@ def _mask_piece(specimen: Specimen, encoding: Encoding, position: int, variant: 
 # --- minimal pairs --------------------------------------------------------------------------------------------------
 
 
-def minimal_pair_accuracy(
-    specimen: Specimen,
-    pairs: Sequence,
-    variant: str = "within_word_l2r",
-    ties: str = "wrong",
-    budget: int = 4096,
-) -> np.ndarray:
-    """Per pair, whether the good sentence has the higher pseudo-log-likelihood; booleans of shape (pairs,).
-
-    A pair is anything with `good` and `bad` word sequences, or a tuple of the two. `ties` is "wrong" (BLiMP's and
-    goldberg2019assessing's strict comparison) or "right". All 2 * pairs sentences share one deduplicated run.
-    """
-    if ties not in ("wrong", "right"):
-        raise BertologyError(f"ties must be 'wrong' or 'right', not {ties!r}.")
-    sentences = [words for pair in pairs for words in _sides(pair)]
-    good, bad = pseudo_log_likelihood(specimen, sentences, variant, budget).reshape(-1, 2).T
-    return good > bad if ties == "wrong" else good >= bad
-
-
 def focus_preference(specimen: Specimen, pairs: Sequence, ties: str = "wrong", budget: int = 4096) -> CandidateScores:
     """Score only the focus word of each pair, masked in its own context (pairs need `good`, `bad`, `focus`).
 

@@ -1,7 +1,6 @@
 """Controls of probing: control tasks, description length, removed subspaces, trivial baselines. Needs ``probes``.
 
-Control tasks follow hewitt2019designing, the online code voita2020information, the null-space projection Ravfogel and
-others (2020, "Null it out").
+Control tasks follow hewitt2019designing, the online code voita2020information.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 import torch
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments.probes import Labels, fit_ridge, train_probe
+from bertology_utils.instruments.probes import Labels, train_probe
 
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
 
@@ -47,15 +46,6 @@ class ControlTask:
         """The control label of each word; case is part of the type, as it is part of what the model reads."""
         places = np.searchsorted(self.cumulative, [_uniform(word, self.seed) for word in words], side="right")
         return [self.names[place] for place in places.clip(max=len(self.names) - 1)]
-
-
-def control_heads(words: Sequence[str], seed: int = 0) -> list[int]:
-    """The control of dependency edges: each type attaches to itself, to the first or to the last word, always alike.
-
-    Returns a head index for each word of one sentence. These are no trees: score them word by word.
-    """
-    choices = [int(3 * _uniform(word, seed)) for word in words]
-    return [(place, 0, len(words) - 1)[choice] for place, choice in enumerate(choices)]
 
 
 def selectivity(task: np.ndarray, control: np.ndarray) -> np.ndarray:
@@ -163,26 +153,6 @@ def remove_directions(directions: torch.Tensor, tolerance: float = 1e-4) -> Remo
     return RemovedSubspace(torch.eye(len(directions), dtype=torch.double) - basis @ basis.T, basis)
 
 
-def nullspace_projection(features: torch.Tensor, labels: Labels, rounds: int = 8) -> RemovedSubspace:
-    """Remove what linear probes read, probe after probe (Ravfogel and others 2020).
-
-    ``features (items, width)`` of one layer; ``labels (items,)`` are classes if they are integers, and a quantity such
-    as tree depth if they are floats. The probes are closed-form least squares, which makes the result repeatable and
-    quick. Where dimensions are strongly correlated each round removes little: check what a fresh probe still reads, or
-    use ``class_mean_projection``.
-    """
-    centred = features.double() - features.double().mean(0)
-    target = _targets(labels)
-    removed = remove_directions(_directions(centred, target))
-    for _ in range(rounds - 1):
-        rest = removed(centred)
-        if rest.norm() < 1e-6 * centred.norm():
-            break  # every dimension is gone
-        fresh = removed.projection @ _directions(rest, target)
-        removed = remove_directions(torch.cat([removed.basis, fresh / fresh.norm(dim=0).clamp_min(1e-12)], dim=1))
-    return removed
-
-
 def class_mean_projection(features: torch.Tensor, labels: Labels) -> RemovedSubspace:
     """Remove the directions in which the class means (or a quantity's covariance) lie, in one step and no more.
 
@@ -205,12 +175,6 @@ def _targets(labels: Labels) -> torch.Tensor:
         values = torch.nn.functional.one_hot(values.long())
     values = values.double().reshape(len(values), -1)
     return values - values.mean(0)
-
-
-def _directions(features: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Weights ``(width, columns)`` of a ridge regression, in the coordinates of the features as they are."""
-    probe = fit_ridge(features[None], target, penalties=(1.0, 10.0, 100.0))
-    return probe.weights[0] / probe.standardise.deviation[0].T
 
 
 def _most_frequent(labels: Sequence[Hashable]) -> Hashable:

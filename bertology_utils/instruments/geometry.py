@@ -1,22 +1,16 @@
-"""The geometry of contextual vectors: contextuality, anisotropy, outlier dimensions, senses, retrieval.
+"""The geometry of contextual vectors: contextuality, anisotropy, dominant directions, nearest neighbours.
 
-Depends on arrays only (numpy, torch, scikit-learn), except `outlier_dimensions` and `without_dimensions`, which look
-into a specimen's output LayerNorms. All similarities over pairs are exact closed forms; nothing is sampled.
+Depends on numpy only. All similarities over pairs are exact closed forms; nothing is sampled.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from sklearn.metrics import silhouette_samples
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.models import Specimen
 
 # --- pairs of vectors in closed form --------------------------------------------------------------------------------
 
@@ -143,7 +137,7 @@ def contextuality(
     )
 
 
-# --- dominant directions and outlier dimensions ---------------------------------------------------------------------
+# --- dominant directions and dimensions -----------------------------------------------------------------------------
 
 
 def remove_top_components(vectors: np.ndarray, components: int) -> np.ndarray:
@@ -161,7 +155,7 @@ def remove_top_components(vectors: np.ndarray, components: int) -> np.ndarray:
 
 
 def drop_dimensions(vectors: np.ndarray, dimensions: Sequence[int]) -> np.ndarray:
-    """Vectors (..., width) with some dimensions set to zero, e.g. the outliers found by `outlier_dimensions`."""
+    """Vectors (..., width) with some dimensions set to zero, e.g. the dominant ones of `similarity_shares`."""
     kept = np.array(vectors, copy=True)
     kept[..., list(dimensions)] = 0
     return kept
@@ -174,63 +168,7 @@ def similarity_shares(vectors: np.ndarray) -> np.ndarray:
     return per_dimension / per_dimension.sum()
 
 
-def output_layer_norms(specimen: Specimen) -> list[torch.nn.Module]:
-    """The LayerNorm after the feed-forward part of each block, in order (kovaleva2021bertbusters leaves out others)."""
-    endings = (".output.LayerNorm", ".full_layer_layer_norm", ".output_layer_norm")
-    norms = [
-        module
-        for name, module in specimen.encoder.named_modules()
-        if name.endswith(endings) and ".attention." not in name
-    ]
-    if not norms:
-        raise BertologyError(f"No LayerNorm after the feed-forward part was found in {specimen.name}.")
-    return norms
-
-
-def outlier_dimensions(specimen: Specimen, deviations: float = 3.0, more_than_layers: float = 0.25) -> list[int]:
-    """Dimensions whose output-LayerNorm weight or bias stands out, the most frequent first.
-
-    After kovaleva2021bertbusters: more than `deviations` standard deviations from the layer's own mean, in more than a
-    quarter of the layers (their 3 of 12), counted apart for weights and for biases, then the two lists interleaved.
-    """
-    norms = output_layer_norms(specimen)
-    rankings = []
-    for parameter in ("weight", "bias"):
-        counts = Counter()
-        for norm in norms:
-            values = getattr(norm, parameter).detach().float().cpu().numpy()
-            counts.update(np.flatnonzero(np.abs(values - values.mean()) > deviations * values.std()).tolist())
-        rankings.append([d for d, n in counts.most_common() if n > more_than_layers * len(norms)])
-    return _interleave(*rankings)
-
-
-def _interleave(first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """Alternate between two rankings, each item once."""
-    longest = max(len(first), len(second))
-    alternating = [ranking[i] for i in range(longest) for ranking in (first, second) if i < len(ranking)]
-    return list(dict.fromkeys(alternating))
-
-
-@contextmanager
-def without_dimensions(specimen: Specimen, dimensions: Sequence[int]) -> Iterator[Specimen]:
-    """Inside, weight and bias of the dimensions are zero in every output LayerNorm; afterwards they are restored.
-
-    Two parameters for each dimension and layer: the disabling of kovaleva2021bertbusters.
-    """
-    parameters = [p for norm in output_layer_norms(specimen) for p in (norm.weight, norm.bias)]
-    saved = [parameter.detach().clone() for parameter in parameters]
-    try:
-        with torch.no_grad():
-            for parameter in parameters:
-                parameter[list(dimensions)] = 0
-        yield specimen
-    finally:
-        with torch.no_grad():
-            for parameter, values in zip(parameters, saved, strict=True):
-                parameter.copy_(values)
-
-
-# --- senses, clusters, retrieval ------------------------------------------------------------------------------------
+# --- tokens and their neighbours ------------------------------------------------------------------------------------
 
 
 def concatenate_layers(vectors: np.ndarray, last: int = 4) -> np.ndarray:
@@ -242,60 +180,3 @@ def nearest(source: np.ndarray, target: np.ndarray, k: int = 1) -> np.ndarray:
     """Indices (source items, k) of the most similar target vectors by cosine, best first; one matrix product."""
     similarity = unit(source) @ unit(target).T
     return np.argsort(-similarity, axis=1, kind="stable")[:, :k]
-
-
-def retrieval_hits(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Booleans (items,): the nearest target of source i, by cosine, is target i."""
-    return nearest(source, target)[:, 0] == np.arange(len(source))
-
-
-@dataclass(frozen=True)
-class SenseExamples:
-    """Occurrences with annotation: vectors (items, width), a lemma and a sense for each item."""
-
-    vectors: np.ndarray
-    lemmas: Sequence[str]
-    senses: Sequence[str]
-
-
-def nearest_neighbour_senses(
-    train: SenseExamples, test: SenseExamples, k: int = 1, fallback: Mapping[str, str] | None = None
-) -> list[str | None]:
-    """Sense of each test item by vote of its k nearest training occurrences of the same lemma (wiedemann2019does).
-
-    Ties go to the nearest neighbour. A lemma with no training occurrence gets `fallback[lemma]` (its most frequent
-    sense) or None, which then counts as wrong.
-    """
-    by_lemma: dict[str, list[int]] = {}
-    for index, lemma in enumerate(train.lemmas):
-        by_lemma.setdefault(lemma, []).append(index)
-    predicted = []
-    for vector, lemma in zip(test.vectors, test.lemmas, strict=True):
-        known = by_lemma.get(lemma)
-        if known is None:
-            predicted.append((fallback or {}).get(lemma))
-            continue
-        order = nearest(vector[None], train.vectors[known], k)[0]
-        predicted.append(Counter(train.senses[known[i]] for i in order).most_common(1)[0][0])
-    return predicted
-
-
-def most_frequent_senses(train: SenseExamples) -> dict[str, str]:
-    """Lemma -> most frequent sense in training; the fallback and the baseline of sense disambiguation."""
-    counts: dict[str, Counter] = {}
-    for lemma, sense in zip(train.lemmas, train.senses, strict=True):
-        counts.setdefault(lemma, Counter())[sense] += 1
-    return {lemma: senses.most_common(1)[0][0] for lemma, senses in counts.items()}
-
-
-def cluster_silhouettes(vectors: np.ndarray, labels: Sequence) -> np.ndarray:
-    """Silhouette of each item by cosine distance, (items,), in -1..1: do the labelled groups form clusters?"""
-    return silhouette_samples(np.asarray(vectors), np.asarray(labels), metric="cosine")
-
-
-def cluster_purity(labels: Sequence, clusters: Sequence) -> float:
-    """Share of items that carry the most frequent label of their cluster."""
-    groups: dict[object, Counter] = {}
-    for label, cluster in zip(labels, clusters, strict=True):
-        groups.setdefault(cluster, Counter())[label] += 1
-    return sum(group.most_common(1)[0][1] for group in groups.values()) / len(labels)

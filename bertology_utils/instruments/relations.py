@@ -296,8 +296,3 @@ def scattered_patterns(
 def encoding_features(specimen: Specimen, encoding: Encoding, maps: torch.Tensor) -> PatternFeatures:
     """Pattern features (layers, heads) of one input's maps (layers, heads, pieces, pieces)."""
     return pattern_features(maps, target_masks(specimen, encoding), word_pieces(encoding))
-
-
-def pattern_shares(patterns: np.ndarray) -> dict[str, float]:
-    """Share of maps in each of the five patterns; the shares sum to one."""
-    return {name: float((patterns == code).mean()) for code, name in enumerate(PATTERNS)}

@@ -27,12 +27,6 @@ def squared_distances(projected: torch.Tensor) -> torch.Tensor:
     return norms[..., :, None] + norms[..., None, :] - 2 * gram
 
 
-def tree_coordinates(heads: trees.Heads) -> np.ndarray:
-    """Coordinates ``(words, words)`` whose squared distances are the tree distances (classical scaling, exact)."""
-    values, vectors = np.linalg.eigh(_double_centred(trees.tree_distances(heads)))
-    return vectors * np.sqrt(values.clip(0))
-
-
 @dataclass(frozen=True)
 class StructuralProbe:
     """A projection per layer and seed, ``transform (layers, seeds, width, rank)``, and where it puts the origin.
@@ -246,11 +240,6 @@ def _padded(vectors: list[torch.Tensor], targets: list[torch.Tensor]) -> _Batch:
         target[place][tuple(slice(size) for size in gold.shape)] = gold
     present = torch.arange(longest) < torch.tensor([len(gold) for gold in targets])[:, None]
     return _Batch(words, present, target)
-
-
-def _double_centred(distances: np.ndarray) -> np.ndarray:
-    rows = distances.mean(1, keepdims=True)
-    return -0.5 * (distances - rows - rows.T + distances.mean())
 
 
 def _over_lengths(scores: list[np.ndarray], heads: Sequence[trees.Heads]) -> np.ndarray:

@@ -91,15 +91,6 @@ def minimum_spanning_parents(distances: np.ndarray) -> np.ndarray:
     return parents.reshape(distances.shape[:-1])
 
 
-def maximum_spanning_parents(scores: np.ndarray) -> np.ndarray:
-    """Maximum spanning trees of score maps, e.g. attention ``(..., words, words)``; parents ``(..., words)``.
-
-    A map is made symmetric by the larger of the two directions.
-    """
-    scores = np.asarray(scores, dtype=float)
-    return minimum_spanning_parents(-np.maximum(scores, scores.swapaxes(-1, -2)))
-
-
 def minimum_spanning_edges(distances: np.ndarray) -> set[tuple[int, int]]:
     """Edges ``(lower, higher)`` of the minimum spanning tree of one matrix ``(words, words)``."""
     return tree_edges(minimum_spanning_parents(distances))
@@ -136,23 +127,6 @@ def undirected_score(predicted: Heads, heads: Heads, keep: Sequence[bool] | None
     return len(gold & tree_edges(predicted)) / len(gold) if gold else float("nan")
 
 
-def attachment_score(predicted: Heads, heads: Heads, keep: Sequence[bool] | None = None) -> float:
-    """Share of kept words, the root left out, whose predicted head is the gold head (directed, unlabelled)."""
-    kept = _kept(keep, len(heads))
-    hits = [guess == head for guess, head, use in zip(predicted, heads, kept, strict=True) if use and head >= 0]
-    return float(np.mean(hits)) if hits else float("nan")
-
-
-def right_branching_heads(words: int) -> list[int]:
-    """Each word hangs under the word before it (the first is the root); undirected it is the linear chain."""
-    return list(range(-1, words - 1))
-
-
-def left_branching_heads(words: int) -> list[int]:
-    """Each word hangs under the word after it (the last is the root); undirected it is the linear chain too."""
-    return [*range(1, words), -1]
-
-
 def linear_chain_distances(words: int) -> np.ndarray:
     """Distance ``|i - j|``: the linear baseline of hewitt2019structural, ``(words, words)``.
 
@@ -160,12 +134,6 @@ def linear_chain_distances(words: int) -> np.ndarray:
     """
     places = np.arange(words)
     return np.abs(places[:, None] - places[None, :])
-
-
-def random_distances(words: int, generator: np.random.Generator) -> np.ndarray:
-    """Symmetric uniform noise ``(words, words)`` with zero diagonal: the baseline without any structure."""
-    noise = np.triu(generator.random((words, words)), 1)
-    return noise + noise.T
 
 
 def maximum_arborescence(scores: np.ndarray, root: int) -> list[int]:
@@ -202,18 +170,6 @@ def sentence_distance_spearman(predicted: np.ndarray, gold: np.ndarray) -> np.nd
     Rows include the word itself (distance 0), as in hewitt2019structural.
     """
     return row_spearman(predicted, np.broadcast_to(gold, np.shape(predicted))).mean(-1)
-
-
-def distance_spearman(
-    predicted: Sequence[np.ndarray], trees: Sequence[Heads], shortest: int = 5, longest: int = 50
-) -> np.ndarray:
-    """DSpr. of hewitt2019structural: word means per sentence length, then the mean over lengths; shape ``(...)``.
-
-    ``predicted`` holds ``(..., words, words)`` a sentence. Only lengths ``shortest..longest`` count.
-    """
-    pairs = zip(predicted, trees, strict=True)
-    scores = [sentence_distance_spearman(guess, tree_distances(heads)) for guess, heads in pairs]
-    return mean_over_lengths(scores, [len(heads) for heads in trees], shortest, longest)
 
 
 def mean_over_lengths(

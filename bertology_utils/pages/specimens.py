@@ -6,7 +6,6 @@ and `results/zorro.csv`, which `bertology score` writes. Pure functions from dat
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from html import escape
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from bertology_utils import families
 from bertology_utils.pages.parts import simple_table
-from bertology_utils.project import checkpoint_steps
+from bertology_utils.project import checkpoint_steps, read_csv
 
 SCORES = Path("results") / "zorro.csv"
 AVERAGE = "average"
@@ -26,10 +25,7 @@ MOST_MARKED = len(_MARKS)
 
 def read_scores(path: Path) -> list[dict[str, str]]:
     """The rows of the score table; none where nothing was scored yet."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return read_csv(path)
 
 
 def model_table(root: Path, scores: Sequence[dict[str, str]]) -> str:

@@ -5,6 +5,7 @@ eight steps are drawn together and sorted by length, so that little is lost to p
 """
 
 import hashlib
+import json
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from .config import Masking, Phase, PretrainingConfig
 from .corpus import Corpus, Phrases, smoothed_weights, tokenize, train_tokenizer
 from .examples import Packing, Row, Sampler, SpecialIds, collate
 from .files import replacing
+from .sources import CorpusSource, file_identity, is_same_file
 from .tasks import Batch, MaskedTokens, Objective, Vocabulary, make_objectives
 
 EVALUATION_SEED, EVALUATION_ROWS = 12345, 32
@@ -45,20 +47,28 @@ def run_tokenizer(config: PretrainingConfig) -> Tokenizer:
 
 def _train_once(config: PretrainingConfig, path: Path) -> None:
     """Trains the tokenizer; one that was trained on other corpora or otherwise is not taken for it."""
-    told = path.with_suffix(".txt")
-    titles = ", ".join(sorted(source.title for source in config.corpora.values()))
+    told, texts = path.with_suffix(".txt"), path.with_suffix(".sources.json")
+    sources = list(config.corpora.values())
+    titles = ", ".join(sorted(source.title for source in sources))
     description = f"{titles}; alphabet {config.alphabet}; smoothing {config.smoothing}{'; cased' * config.cased}\n"
     if not path.exists():
-        sources = list(config.corpora.values())
         tokenizer = train_tokenizer(sources, config.vocabulary_size, config.alphabet, config.smoothing, config.cased)
         with replacing(told) as part:
             part.write_text(description, encoding="utf-8")
+        with replacing(texts) as part:
+            part.write_text(json.dumps({s.title: file_identity(s.file) for s in sources if s.file}), encoding="utf-8")
         with replacing(path) as part:
             part.write_text(tokenizer.to_str(), encoding="utf-8")
-    elif told.exists() and told.read_text(encoding="utf-8") != description:
+    elif (told.exists() and told.read_text(encoding="utf-8") != description) or not _trained_on(texts, sources):
         raise BertologyError(
             f"{path} was trained on other corpora or settings.\nChoose another 'work', or name it as 'tokenizer'."
         )
+
+
+def _trained_on(texts: Path, sources: Sequence[CorpusSource]) -> bool:
+    """Whether the files of the record `texts` hold the same texts still; earlier tokenizers have no record."""
+    known = json.loads(texts.read_text(encoding="utf-8")) if texts.exists() else None
+    return known is None or all(is_same_file(s.file, known.get(s.title)) for s in sources if s.file)
 
 
 def tokenizer_digest(tokenizer: Tokenizer) -> str:

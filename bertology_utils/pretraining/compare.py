@@ -16,6 +16,8 @@ from typing import Any
 import torch
 import transformers
 
+from bertology_utils.project import read_csv
+
 from .config import PretrainingConfig, read_config
 from .engine import Pretraining
 from .files import replacing
@@ -36,10 +38,10 @@ def run_comparison(
 
     score: gives further columns for the folder of a finished model, such as its accuracy on minimal pairs.
 
-    Rows are written as they come, and runs that are in `out` with this budget and have their model are not repeated; a
-    run that was broken off goes on. Raises BertologyError as `engine.pretrain`.
+    Rows are written as they come, and runs that are in `out` with this budget are not repeated, whether or not their
+    model is still there; a run that was broken off goes on. Raises BertologyError as `engine.pretrain`.
     """
-    rows = _read(out)
+    rows: list[dict[str, Any]] = [*read_csv(out)]
     done = {(row["config"], str(row["seed"]), str(row["budget"])) for row in rows}
     for path in configs:
         for seed in seeds:
@@ -102,13 +104,6 @@ def _provenance(run: Pretraining) -> dict[str, Any]:
         "commit": commit.stdout.strip() or "unknown",
         "date": datetime.now(UTC).date().isoformat(),
     }
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

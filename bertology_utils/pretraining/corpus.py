@@ -6,9 +6,11 @@ memory instead of holding the text.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
@@ -16,12 +18,13 @@ from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers,
 from bertology_utils.errors import BertologyError
 
 from .files import replacing
-from .sources import CorpusSource, read_documents
+from .sources import CorpusSource, Document, file_identity, is_same_file, read_documents
 
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 HELD_OUT_SHARE = 0.02
 MOST_PIECES = 65_535  # ids are stored in 16 bits
 BEGINS_PHRASE, IN_CAPITALS = 1, 2  # flags of a piece
+COMPARED = 3  # documents by which stored arrays without a record are told from those of another text
 
 
 def train_tokenizer(
@@ -186,7 +189,7 @@ class Phrases:
 
 
 def tokenize(source: CorpusSource, tokenizer: Tokenizer, store: Path, phrases: Phrases | None = None) -> Corpus:
-    """Tokenizes a corpus into `store`, once; later calls map the stored arrays, until the file is newer.
+    """Tokenizes a corpus into `store`, once; later calls map the stored arrays, as long as they are of this text.
 
     Raises:
         BertologyError: as `read_documents`, and for fewer than two documents.
@@ -195,15 +198,8 @@ def tokenize(source: CorpusSource, tokenizer: Tokenizer, store: Path, phrases: P
     parts += ["labels"] if source.format == "labelled" else []
     parts += [f"flags-{phrases.digest}"] if phrases else []
     names = {part: store / f"{source.title}.{part}.npy" for part in parts}
-    if not all(name.exists() and not _newer(source.file, name) for name in names.values()):
-        store.mkdir(parents=True, exist_ok=True)
-        arrays, labels = _tokenize(source, tokenizer, phrases)
-        if labels:
-            with replacing(store / f"{source.title}.labels.json") as part:
-                part.write_text(json.dumps(labels), encoding="utf-8")
-        for name, array in zip(names.values(), arrays, strict=True):
-            with replacing(name) as part:
-                np.save(part, array)
+    if not _stored(source, tokenizer, names):
+        _store(source, tokenizer, names, phrases)
     arrays = {part.split("-")[0]: np.asarray(np.load(name, mmap_mode="r")) for part, name in names.items()}
     if len(arrays["documents"]) < 3:
         hint = (
@@ -215,19 +211,66 @@ def tokenize(source: CorpusSource, tokenizer: Tokenizer, store: Path, phrases: P
     return Corpus(**arrays, format=source.format)
 
 
-def _newer(path: Path | None, stored: Path) -> bool:
-    return path is not None and path.exists() and path.stat().st_mtime > stored.stat().st_mtime
+def _stored(source: CorpusSource, tokenizer: Tokenizer, names: Mapping[str, Path]) -> bool:
+    """Whether all arrays are there and of this very text; a data set is known by its name."""
+    if not all(name.exists() for name in names.values()):
+        return False
+    if source.file is None:
+        return True
+    told = _record(source, names)
+    if not told.exists():  # stored before there were records
+        return _begins_alike(source, tokenizer, names)
+    known = json.loads(told.read_text(encoding="utf-8"))
+    identities = [known.get(part) for part in names]
+    return all(one == identities[0] for one in identities) and is_same_file(source.file, identities[0])
+
+
+def _record(source: CorpusSource, names: Mapping[str, Path]) -> Path:
+    """The file that names, for every stored array of a corpus, the text that it was made of."""
+    return names["tokens"].with_name(f"{source.title}.source.json")
+
+
+def _begins_alike(source: CorpusSource, tokenizer: Tokenizer, names: Mapping[str, Path]) -> bool:
+    """Whether stored arrays are no older than the text and begin with its first documents."""
+    path = source.file
+    if not path.exists() or any(path.stat().st_mtime > name.stat().st_mtime for name in names.values()):
+        return False
+    first, _ = _tokenize(islice(read_documents(source), COMPARED), source.format, tokenizer)
+    stored = [np.load(names[part], mmap_mode="r") for part in ("tokens", "sentences", "documents")]
+    return all(np.array_equal(whole[: len(part)], part) for whole, part in zip(stored, first, strict=False))
+
+
+def _store(source: CorpusSource, tokenizer: Tokenizer, names: Mapping[str, Path], phrases: Phrases | None) -> None:
+    """Writes the arrays; their record last, so that a run which is killed on the way leaves none that are believed."""
+    names["tokens"].parent.mkdir(parents=True, exist_ok=True)
+    arrays, labels = _tokenize(read_documents(source), source.format, tokenizer, phrases)
+    told = _record(source, names)
+    known = json.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
+    if source.file is not None:
+        _write(told, known | dict.fromkeys(names))
+    if labels:
+        _write(told.with_name(f"{source.title}.labels.json"), labels)
+    for name, array in zip(names.values(), arrays, strict=True):
+        with replacing(name) as part:
+            np.save(part, array)
+    if source.file is not None:
+        _write(told, known | dict.fromkeys(names, file_identity(source.file)))
+
+
+def _write(path: Path, value: Any) -> None:
+    with replacing(path) as part:
+        part.write_text(json.dumps(value), encoding="utf-8")
 
 
 def _tokenize(
-    source: CorpusSource, tokenizer: Tokenizer, phrases: Phrases | None
+    documents: Iterable[Document], form: str, tokenizer: Tokenizer, phrases: Phrases | None = None
 ) -> tuple[list[np.ndarray], list[str]]:
-    """The arrays of a corpus in the order of `tokenize`, and the sorted names of its labels."""
+    """The arrays of documents of a format in the order of `tokenize`, and the sorted names of their labels."""
     pieces, flags, labels, sentence_lengths, document_lengths = [], [], [], [0], [0]
-    for document in read_documents(source):
+    for document in documents:
         encoded = tokenizer.encode_batch(document.sentences, add_special_tokens=False)
         told = [(s, e) for s, e in zip(document.sentences, encoded, strict=True) if e.ids]
-        if not told or (source.format == "parallel" and len(told) < 2):
+        if not told or (form == "parallel" and len(told) < 2):
             continue  # nothing but spaces and control characters
         pieces += [np.array(e.ids, dtype=np.uint16) for _, e in told]
         sentence_lengths += [len(e.ids) for _, e in told]

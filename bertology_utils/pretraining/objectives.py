@@ -54,13 +54,6 @@ def group_mask(groups: Sequence[int | None], rng: np.random.Generator, share: fl
     return np.isin(numbers, taken)
 
 
-def whole_word_mask(
-    word_ids: Sequence[int | None], rng: np.random.Generator, share: float = MASK_SHARE
-) -> np.ndarray:
-    """All pieces of a word together: booleans (pieces,). `word_ids` as in `text.Encoding`."""
-    return group_mask(word_ids, rng, share)
-
-
 def phrase_mask(chunks: Sequence[str], rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
     """Whole phrases or names, from BIO tags: booleans (words,); phrase and entity masks, zhang2019ernie."""
     groups, current = [], -1
@@ -216,13 +209,3 @@ def sentence_order_pairs(documents: Sequence[Document], rng: np.random.Generator
         label = int(rng.random() < 0.5)
         pairs.append((first, second, 1) if label else (second, first, 0))
     return pairs
-
-
-def three_way_pairs(documents: Sequence[Document], rng: np.random.Generator) -> list[tuple[Words, Words, int]]:
-    """(first, second, label): the next (1), the previous (2) or a random one (0), equally often; wang2019structbert."""
-    pairs = []
-    for first, second, is_next in next_sentence_pairs(documents, rng, true_share=2 / 3):
-        swapped = is_next and rng.random() < 0.5
-        pairs.append((second, first, 2) if swapped else (first, second, is_next))
-    return pairs
-

@@ -4,13 +4,14 @@
 """
 
 import gzip
+import hashlib
 import lzma
 import re
 import unicodedata
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -74,6 +75,31 @@ class CorpusSource(BaseModel):
 
     def __str__(self) -> str:
         return str(self.file or f"data set {self.hub.name}")
+
+
+def file_identity(path: Path) -> dict[str, Any]:
+    """What tells a text from another of its name: place, size, time of change (ns), sha256 of the content."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return _stamp(path) | {"sha256": digest}
+
+
+def is_same_file(path: Path, identity: dict[str, Any] | None) -> bool:
+    """Whether `path` holds the text of this identity; it is read only where place, size or time are others.
+
+    What was derived from a text outlives it: a file that is gone counts as the one that was at its place.
+    """
+    if identity is None or not path.exists():
+        return identity is not None and identity["path"] == str(path.resolve())
+    stamp = _stamp(path)
+    if stamp == {key: identity[key] for key in stamp}:
+        return True
+    return stamp["size"] == identity["size"] and file_identity(path)["sha256"] == identity["sha256"]
+
+
+def _stamp(path: Path) -> dict[str, Any]:
+    status = path.stat()
+    return {"path": str(path.resolve()), "size": status.st_size, "modified": status.st_mtime_ns}
 
 
 class Document(NamedTuple):

@@ -166,11 +166,14 @@ def data_identity() -> dict[str, object]:
     return {"settings": settings, "files": digest(listing)}
 
 
-def recorded_results(job: Job) -> list[Path]:
-    """Files under `results/` that carry the chapter's name; recorded runs are left out, the build alone reads them."""
-    files = [path for path in (job.root / "results").rglob("*") if path.is_file()]
-    names = {path: path.relative_to(job.root / "results").as_posix() for path in files}
-    return sorted(path for path, name in names.items() if job.chapter in name and not name.startswith("runs/"))
+def recorded_results(root: Path, cells: list[dict], files: list[Path]) -> list[Path]:
+    """Data files in `results/` that the notebook or the package files it reaches name.
+
+    Recorded runs below it are left out, the build alone reads them.
+    """
+    found = [path for path in (root / "results").glob("*") if path.suffix in DATA_SUFFIXES]
+    texts = [cell["source"] for cell in cells] + [path.read_text(encoding="utf-8") for path in files]
+    return sorted(path for path in found if any(path.name in text for text in texts))
 
 
 def fingerprint(job: Job) -> dict[str, object]:
@@ -180,7 +183,7 @@ def fingerprint(job: Job) -> dict[str, object]:
         files = reachable_files(job.root, notebook_code(cells))
     except SyntaxError:  # the run itself will name the faulty cell; until then every package file counts
         files = sorted((job.root / PACKAGE).rglob("*.py"))
-    package = [*files, *package_data(job.root, job.chapter), *recorded_results(job)]
+    package = [*files, *package_data(job.root, job.chapter), *recorded_results(job.root, cells, files)]
     requirements = job.root / "requirements.txt"
     parts: dict[str, object] = {
         "notebook": digest(cells),

@@ -24,6 +24,7 @@ from bertology_utils.instruments.attention import attention_maps, summed_diverge
 from bertology_utils.instruments.cloze import Query, decode
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, encode_words
+from bertology_utils.tuning.regimens import encoder_layers
 from bertology_utils.tuning.stories import SecondSegments
 
 TABLES = {"words": "word_embeddings", "positions": "position_embeddings", "segments": "token_type_embeddings"}
@@ -150,9 +151,14 @@ def row_sum_errors(eager: Specimen, sentences: Sequence[Sequence[str]]) -> np.nd
 
 
 def head_diversity(eager: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """Mean Jensen-Shannon divergence between the heads of one layer, averaged over layers, in nats, (sentences,)."""
+    """Mean Jensen-Shannon divergence between the heads of one layer, averaged over layers, in nats, (sentences,).
+
+    Raises BertologyError where a layer has one head only.
+    """
     values = np.zeros(len(sentences))
     heads = eager.heads
+    if heads < 2:
+        raise BertologyError(f"The diversity of heads needs at least two heads a layer; {eager.name} has one.")
     for index, _, maps in attention_maps(eager, sentences):
         by_layer = [summed_divergence(layer.double()).sum() / maps.shape[-1] for layer in maps]
         values[index] = float(sum(by_layer)) / len(by_layer) / (heads * (heads - 1))
@@ -284,9 +290,12 @@ def training_operations(parameters: float, tokens: float) -> float:
 
 
 def operations_per_second(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> float:
-    """How fast this machine runs the encoder forward, in floating-point operations a second (2 N a token)."""
+    """How fast this machine runs the blocks forward, in floating-point operations a second (2 N a token).
+
+    N counts shared weights (ALBERT) once for each block that uses them.
+    """
     encodings = encode_words(specimen, sentences)
-    parameters = sum(p.numel() for p in specimen.encoder.encoder.parameters())
+    parameters = sum(p.numel() for block in encoder_layers(specimen.encoder) for p in block.parameters())
     started = time.perf_counter()
     for _ in hidden_batches(specimen, encodings):
         pass

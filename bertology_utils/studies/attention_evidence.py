@@ -20,6 +20,7 @@ from bertology_utils.instruments.attention import (
     HeadStatistics,
     attention_maps,
     head_statistics,
+    target_masks,
     word_level_map,
 )
 from bertology_utils.instruments.relations import (
@@ -73,10 +74,10 @@ def broad_shares(
 
 def special_ratio(specimen: Specimen, statistics: HeadStatistics, sentences: Words) -> np.ndarray:
     """Mass on [CLS], [SEP] and punctuation, if there is any, over their share of the pieces: (sentences, layers)."""
-    mass = sum(np.nan_to_num(statistics[name]) for name in ("cls", "sep", "punctuation")).mean(2)
-    marks = set(specimen.tokenizer.convert_tokens_to_ids([*PUNCTUATION])) - {specimen.tokenizer.unk_token_id}
-    marks |= {specimen.tokenizer.cls_token_id, specimen.tokenizer.sep_token_id}
-    shares = [np.isin(encoding.input_ids, list(marks)).mean() for encoding in encode_words(specimen, sentences)]
+    kinds = ("cls", "sep", "punctuation")
+    mass = sum(np.nan_to_num(statistics[name]) for name in kinds).mean(2)
+    masks = [target_masks(specimen, encoding) for encoding in encode_words(specimen, sentences)]
+    shares = [np.any([mask[name][0] for name in kinds], axis=0).mean() for mask in masks]  # the same targets as in mass
     return mass / np.array(shares)[:, None]
 
 

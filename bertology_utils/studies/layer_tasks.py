@@ -26,7 +26,7 @@ from bertology_utils.instruments.structural import fit_depth_probe, score_depths
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.models import Specimen
 from bertology_utils.studies.ambiguous import pointed_sentences
-from bertology_utils.tuning.changes import representation_change, restored
+from bertology_utils.tuning.changes import blocks_have_own_weights, representation_change, restored
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches
 from bertology_utils.tuning.training import Examples, correctness, finetune_seeds, run_seeds
 
@@ -344,10 +344,15 @@ def finetuning_samples(
     specimen: Specimen, train: Examples, test: Examples, seeds: int = 3, seed: int = 0, **settings
 ) -> dict:
     """Fine-tunes, then rolls layers back to the start (hao2019visualizing): `tuned`, `restored_bottom`, `restored_top`
-    (seeds, items), and the `change` of sentence vectors, 1 - cosine, (layers + 1, seeds, items)."""
+    (seeds, items), and the `change` of sentence vectors, 1 - cosine, (layers + 1, seeds, items).
+
+    Blocks that share their weights cannot be rolled back apart: there is no `restored_...` of them.
+    """
     runs, tuned = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), **settings)
     half, layers = specimen.layers // 2, specimen.layers
     halves = {"restored_bottom": range(half + 1), "restored_top": range(half + 1, layers + 1)}
+    if not blocks_have_own_weights(specimen.encoder):
+        halves = {}
     found = {name: np.stack([correctness(restored(run.classifier, specimen.encoder, chosen), specimen, test)
                              for run in runs]).astype(float) for name, chosen in halves.items()}
     change = np.stack([representation_change(specimen, run.specimen, test.sentences) for run in runs], axis=1)

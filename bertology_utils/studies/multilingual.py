@@ -61,13 +61,6 @@ def twin_language(
     return TwinLanguage(frozenset(types[i] for i in chosen), inverted)
 
 
-def shift_ids(ids: Tensor, vocabulary_size: int, specials: Sequence[int], shared: Tensor | None = None) -> Tensor:
-    """Piece ids in the second range, id + vocabulary_size, save special and `shared` ones; dufter2020identifying."""
-    fixed = torch.tensor(list(specials), dtype=ids.dtype)
-    fixed = fixed if shared is None else torch.cat([fixed, shared.to(ids.dtype)])
-    return torch.where(torch.isin(ids, fixed), ids, ids + vocabulary_size)
-
-
 def vocabulary_overlap(first: Sequence[str] | set[str], second: Sequence[str] | set[str]) -> float:
     """|A and B| / |A or B| of two sets of pieces: the overlap of pires2019multilingual (a Jaccard coefficient)."""
     a, b = set(first), set(second)

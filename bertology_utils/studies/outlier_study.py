@@ -22,6 +22,9 @@ from bertology_utils.tuning.regimens import encoder_layers
 if TYPE_CHECKING:
     from bertology_utils.models import Specimen
 
+# How the name of a block's last dense layer ends: BERT-like, DistilBERT, ALBERT.
+LAST_DENSE = ("output.dense", "ffn.lin2", "ffn_output")
+
 
 def strongest_dimensions(model: nn.Module, count: int = 2) -> np.ndarray:
     """The `count` dimensions whose output layer norm deviates most, over all layers: (count,) indices.
@@ -53,10 +56,16 @@ def persistence(model: nn.Module, sigmas: float = 3.0, draws: int = 500, seed: i
     return flags[:, flags.sum(0).argmax()], float(np.mean(null))
 
 
+def last_denses(model: nn.Module) -> list[nn.Linear]:
+    """The last dense layer of each block, first block first: inner width -> width."""
+    blocks = [dict(block.named_modules()) for block in encoder_layers(model.base_model)]
+    return [[block[name] for name in block if name.endswith(LAST_DENSE)][-1] for block in blocks]
+
+
 @contextmanager
 def dense_disabled(model: nn.Module, dimensions: Sequence[int]) -> Iterator[None]:
     """Run with these output rows (weight and bias) of each block's last dense layer at 0; the layer norms stay."""
-    layers = [block.get_submodule("output.dense") for block in encoder_layers(model.base_model)]
+    layers = last_denses(model)
     chosen = torch.as_tensor(list(dimensions), dtype=torch.long)
     saved = [(dense.weight[chosen].detach().clone(), dense.bias[chosen].detach().clone()) for dense in layers]
     with torch.no_grad():

@@ -203,8 +203,7 @@ def slot_vectors(
     for rows in token_budget_batches([len(e) for e in encodings]):
         plans = [_slot(encodings[i], len(sentences[i]), segment, position) for i in rows]
         batch = model_inputs(specimen, [encoding for encoding, _ in plans])
-        if encoder.config.model_type != "distilbert":  # which always counts positions itself
-            batch["position_ids"] = _padded([places for _, places in plans], specimen)
+        batch["position_ids"] = _padded([places for _, places in plans], specimen)
         hidden = torch.stack(encoder(**batch, output_hidden_states=True).hidden_states)
         for row, i in enumerate(rows):
             vectors[i] = pool_pieces(hidden[:, row], encodings[i].word_ids)[:, : len(sentences[i])].float().clone()
@@ -212,12 +211,19 @@ def slot_vectors(
 
 
 def _slot(encoding: Encoding, words: int, segment: bool, position: bool) -> tuple[Encoding, list[int]]:
-    """The encoding of a pair, with its first sentence's segment and positions exchanged as asked, and the positions."""
+    """The encoding of a pair, with its first sentence's segment and positions exchanged as asked, and the positions.
+
+    The pieces are [CLS], the first sentence and its separator (`closed`), further separators up to `start` (RoBERTa has
+    one), the second sentence and its separator (`second`).
+    """
     start = next(i for i, word in enumerate(encoding.word_ids) if word is not None and word >= words)
+    closed = 2 + max(i for i in range(start) if encoding.word_ids[i] is not None)
     size = len(encoding)
+    second = size - start
     places = list(range(size))
     if position:
-        places = [0, *range(1 + size - start, size), *range(1, 1 + size - start)]
+        between = range(1 + second, 1 + size - closed)
+        places = [0, *range(1 + size - closed, size), *between, *range(1, 1 + second)]
     types = list(encoding.segment_ids)
     if segment:
         types = [0, *[1] * (start - 1), *[0] * (size - start)]

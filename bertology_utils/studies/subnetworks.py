@@ -221,8 +221,11 @@ def task_overlap(first: np.ndarray, second: np.ndarray) -> dict[str, np.ndarray]
 def layer_contrast(distances: np.ndarray, layers: int) -> dict[str, np.ndarray]:
     """Mean distance of each head to the others of its layer (within) and to those of other layers (between): (heads,).
 
-    `distances` is (layers * heads, layers * heads), as `attention.head_distances`.
+    `distances` is (layers * heads, layers * heads), as `attention.head_distances`. Raises BertologyError where a layer
+    has one head only.
     """
+    if len(distances) < 2 * layers:
+        raise BertologyError("A head can be compared with others of its layer only if there are at least two heads.")
     owner = np.repeat(np.arange(layers), len(distances) // layers)
     same = owner[:, None] == owner[None, :]
     mates = same & ~np.eye(len(owner), dtype=bool)
@@ -230,11 +233,12 @@ def layer_contrast(distances: np.ndarray, layers: int) -> dict[str, np.ndarray]:
 
 
 def threshold_gap(scores: Sequence[np.ndarray], share: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
-    """Is the cut of the first pruning round sharp? (gap (runs,), standard deviation over runs (heads,)).
+    """Is the cut of the first pruning round sharp? (gap (runs, 1), standard deviation over runs (heads,)).
 
-    gap: distance between the last head that is pruned and the first that stays, at the lowest `share`.
+    gap: distance between the last head that is pruned and the first that stays, at the lowest `share`; one value a
+    run, so that runs count as seeds and not as items.
     """
     table = np.stack([np.asarray(s).ravel() for s in scores])  # (runs, heads)
     cut = max(1, round(share * table.shape[1]))
     ordered = np.sort(table, axis=1)
-    return ordered[:, cut] - ordered[:, cut - 1], table.std(0)
+    return ordered[:, cut : cut + 1] - ordered[:, cut - 1 : cut], table.std(0)

@@ -69,7 +69,10 @@ def depth_sweep(specimen: Specimen, bank: Treebank, **settings) -> dict[str, Lay
 
 
 def rank_sweep(specimen: Specimen, bank: Treebank, layer: int, ranks: Sequence[int], **settings) -> np.ndarray:
-    """UUAS on test sentences of distance probes of several ranks at one layer: `(ranks, seeds x sentences)`."""
+    """UUAS on test sentences of distance probes of several ranks at one layer, averaged over seeds.
+
+    Returns `(ranks, sentences)`; settings as in `structural.fit_distance_probe`.
+    """
     vectors = [v[layer : layer + 1] for v in word_vectors(specimen, [s.words for s in bank.sentences])]
     train, _, test = _split(vectors, bank)
     found = []

@@ -66,8 +66,8 @@ def _examples(n: int, seed: int, split: str, source: str) -> Examples:
 def candidate_words(specimen: Specimen, excluded: set[str]) -> dict[str, int]:
     """Whole lower-case words of the vocabulary that are a single piece each, with its id; without the excluded ones."""
     pieces = specimen.tokenizer.convert_ids_to_tokens(range(specimen.vocabulary_size))
-    words = sorted({piece.removeprefix("Ġ") for piece in pieces if piece.removeprefix("Ġ").isalpha()} - excluded)
-    words = [word for word in words if word.islower() and len(word) > 2]
+    bare = {piece.lstrip("Ġ▁") for piece in pieces if piece}  # there is none where the tokenizer knows fewer pieces
+    words = sorted(word for word in bare - excluded if word.isalpha() and word.islower() and len(word) > 2)
     split = specimen.tokenizer([[w] for w in words], is_split_into_words=True, add_special_tokens=False)["input_ids"]
     return {word: ids[0] for word, ids in zip(words, split, strict=True) if len(ids) == 1}
 

@@ -24,19 +24,35 @@ if TYPE_CHECKING:
     from bertology_utils.models import Specimen
 
 
+def blocks_have_own_weights(encoder: nn.Module) -> bool:
+    """Whether every block of an encoder has weights of its own; those of ALBERT share them in groups (lan2019albert).
+
+    Blocks that share their weights cannot be rolled back apart, nor changed by different amounts.
+    """
+    blocks = [{id(parameter) for parameter in block.parameters()} for block in encoder_layers(encoder)]
+    return len(blocks) == encoder.config.num_hidden_layers and len(set().union(*blocks)) == sum(map(len, blocks))
+
+
+def _require_own_weights(encoder: nn.Module) -> None:
+    if not blocks_have_own_weights(encoder):
+        raise BertologyError(f"Blocks of this {type(encoder).__name__} share their weights: none changes alone.")
+
+
 def _layer_of(parameter: str) -> int | None:
-    """0 for embeddings, 1..L for blocks, None for pooler and heads."""
-    block = re.search(r"(?:^|\.)layer\.(\d+)\.", parameter)
+    """0 for embeddings and the map from their width to the blocks', 1..L for blocks, None for pooler and heads."""
+    block = re.search(r"(?:^|\.)(?:layer|albert_layer_groups)\.(\d+)\.", parameter)
     if block:
         return int(block[1]) + 1
-    return 0 if "embeddings." in parameter else None
+    return 0 if re.search(r"embeddings\.|embeddings_project\.|embedding_hidden_mapping_in\.", parameter) else None
 
 
 def weight_change(before: nn.Module, after: nn.Module) -> np.ndarray:
     """||W_after - W_before|| / ||W_before|| of each layer's weight matrices together: (layers + 1,).
 
-    kovaleva2019revealing and hao2019visualizing look at such changes per layer; norms are Frobenius.
+    kovaleva2019revealing and hao2019visualizing look at such changes per layer; norms are Frobenius. Raises
+    BertologyError where blocks share their weights.
     """
+    _require_own_weights(before)
     old = dict(before.named_parameters())
     layers = len(encoder_layers(before)) + 1
     moved, size = np.zeros(layers), np.zeros(layers)
@@ -73,8 +89,10 @@ def representation_alignment(before: Specimen, after: Specimen, sentences: Seque
 def restored(classifier: Classifier, pretrained: nn.Module, layers: Iterable[int]) -> Classifier:
     """A copy of the classifier with these layers (0 = embeddings, 1..L) rolled back to the pre-trained encoder's.
 
-    hao2019visualizing: lower layers can be rolled back with little loss, higher ones not.
+    hao2019visualizing: lower layers can be rolled back with little loss, higher ones not. Raises BertologyError where
+    blocks share their weights, and where there is no such layer.
     """
+    _require_own_weights(pretrained)
     chosen = set(layers)
     unknown = chosen - set(range(len(encoder_layers(pretrained)) + 1))
     if unknown:
