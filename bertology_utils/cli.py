@@ -123,12 +123,19 @@ def build(
 @app.command()
 def ledger(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON list.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Draw them as the README's picture into this SVG file.")] = None,
     root: Root = None,
 ) -> None:
     """Print the verdicts of the executed chapters."""
     from bertology_utils.pages.build import all_results
 
     claims = all_results(book_folder(root))
+    if picture is not None:
+        from bertology_utils.pages.contents import rows_of
+        from bertology_utils.pages.picture import draw
+
+        print(draw(rows_of(claims), picture))
+        return
     if as_json:
         print(json.dumps(claims, indent=1, ensure_ascii=False))
         return

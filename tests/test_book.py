@@ -12,7 +12,7 @@ import yaml
 
 from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError
-from bertology_utils.pages import contents, parts
+from bertology_utils.pages import contents, parts, picture
 from bertology_utils.pages import extension as page
 from bertology_utils.project import CHAPTERS
 from bertology_utils.verdicts.conflicts import Conflict, load_conflicts
@@ -37,7 +37,7 @@ def claim(name, **changes):
 
 
 def result(verdict, control="contradicts", **changes):
-    clause = {"text": "a > b", "low": 0.1}
+    clause = {"text": "a > b", "low": 0.1, "high": 0.4}
     values = {
         "measured": 0.81234,
         "control": 0.5,
@@ -215,6 +215,16 @@ def test_without_a_run_pages_say_so(tmp_path):
     assert contents.verdict_counts(rows) == Counter({"not run": 1})
     assert "make book" in parts.headline(rows, link)
     assert "make book" in parts.run_record([], rows, link)
+
+
+def test_the_picture_counts_each_specimen_beside_its_control(rows, tmp_path):
+    told = picture.draw(rows, tmp_path / "picture.svg")
+    assert told.endswith("1 of 2 hold for pocket-bert, 0 of 2 hold for pocket-bert, untrained")
+    first = (tmp_path / "picture.svg").read_bytes()
+    picture.draw(rows, tmp_path / "picture.svg")
+    assert first == (tmp_path / "picture.svg").read_bytes() and first.startswith(b"<?xml")
+    with pytest.raises(BertologyError, match="no fresh verdicts"):
+        picture.draw([], tmp_path / "none.svg")
 
 
 def test_the_run_record_reads_what_the_runner_writes(tmp_path, rows):

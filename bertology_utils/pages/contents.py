@@ -84,7 +84,12 @@ def verdict_of(result: dict[str, Any] | None) -> str:
 
 def load_rows(ledger: Path, claims: Iterable[Any] | None = None) -> list[Row]:
     """All claims in the order of the claims files, each with its results from `ledger.json` (none without that)."""
-    found = {entry["id"]: entry.get("results") or [] for entry in read_json(ledger, default=[])}
+    return rows_of(read_json(ledger, default=[]), claims)
+
+
+def rows_of(entries: Iterable[dict[str, Any]], claims: Iterable[Any] | None = None) -> list[Row]:
+    """The same from the entries of `ledger.json`."""
+    found = {entry["id"]: entry.get("results") or [] for entry in entries}
     return [_row(claim, found.get(claim.id, [])) for claim in (load_claims() if claims is None else claims)]
 
 
@@ -142,8 +147,9 @@ def model_and_control(rows: Iterable[Row]) -> tuple[Counter[str], Counter[str]]:
 
 
 def deciding_clause(result: dict[str, Any]) -> str:
-    """The text of the clause whose values stand for the claim: the weakest one."""
-    return min(result.get("clauses") or [{"text": "", "low": 0}], key=lambda clause: clause["low"])["text"]
+    """The text of the clause whose values stand for the claim."""
+    clauses = result.get("clauses") or []
+    return clauses[predictions.deciding([(c["low"], c["high"]) for c in clauses])]["text"] if clauses else ""
 
 
 def load_records(executed: Path) -> list[Record]:
