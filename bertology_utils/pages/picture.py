@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages.contents import SPECIFIC, Row
+from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.verdicts.predictions import CONTRADICTS, INCONCLUSIVE
 
 SHARES = {SPECIFIC: ("holds", "#17624a"), INCONCLUSIVE: ("undecided", "#8a9299"), CONTRADICTS: ("fails", "#a3331f")}
@@ -22,14 +24,21 @@ NARROW = 6  # a share of fewer predictions has no room for its number
 
 def sides(rows: Sequence[Row]) -> dict[str, Counter[str]]:
     """Verdicts on the claims about training, of each live specimen and of its control; the book's own comes first."""
+    recorded = {result["model"] for row in rows for result in row.recorded if result.get("profile") == "live"}
+    specimens = [DEFAULT_MODEL, *sorted(recorded - {DEFAULT_MODEL})]
     found: dict[str, Counter[str]] = {}
-    for row in rows:
-        recorded = [result for result in row.recorded if result.get("profile") == "live"]
-        for result in [row.live, *recorded] if row.specific else []:
-            if result and result.get("control_verdict"):
-                for label, side in ((result["model"], "model"), (f"{result['model']}, untrained", "control")):
-                    found.setdefault(label, Counter())[result[f"{side}_verdict"]] += 1
+    for name in specimens:
+        results = [_result_of(name, specimens, row) for row in rows if row.specific]
+        decided = [result for result in results if result and result.get("control_verdict")]
+        for label, side in ((name, "model"), (f"{name}, untrained", "control")) if decided else ():
+            found[label] = Counter(result[f"{side}_verdict"] for result in decided)
     return found
+
+
+def _result_of(name: str, specimens: Sequence[str], row: Row) -> dict[str, Any] | None:
+    """What a specimen's run says of a claim; a model that a chapter asks beside any specimen counts for all of them."""
+    live = [result for result in (row.live, *row.recorded) if result and result.get("profile") == "live"]
+    return next((r for r in live if r["model"] == name), next((r for r in live if r["model"] not in specimens), None))
 
 
 def draw(rows: Sequence[Row], path: Path) -> str:
@@ -43,7 +52,7 @@ def draw(rows: Sequence[Row], path: Path) -> str:
     with matplotlib.rc_context({"svg.hashsalt": "verdicts", "font.size": 11}):
         figure = Figure(figsize=(7.4, 0.45 * len(found) + 0.8), layout="constrained")
         _bars(figure.subplots(), found)
-        figure.savefig(path, format="svg", metadata={"Date": None})
+        figure.savefig(path, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     told = (f"{counts[SPECIFIC]} of {sum(counts.values())} hold for {label}" for label, counts in found.items())
     return f"Of the predictions about what training teaches, {', '.join(told)}"
 
