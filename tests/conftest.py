@@ -7,6 +7,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import pytest
 import torch
+from hub_cache import KINDS, add_to_cache, use_only
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForPreTraining, PreTrainedTokenizerFast
 
@@ -56,8 +57,6 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture(scope="session")
 def hub_folder(tmp_path_factory: pytest.TempPathFactory):
     """A hub cache with a small random model of every kind."""
-    from hub_cache import KINDS, add_to_cache
-
     folder = tmp_path_factory.mktemp("hub")
     for name in KINDS:
         add_to_cache(folder, name)
@@ -67,11 +66,23 @@ def hub_folder(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture
 def only_this_cache(hub_folder, monkeypatch):
     """No network, and no other cache than `hub_folder`."""
-    from huggingface_hub import constants
+    use_only(monkeypatch, hub_folder)
 
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(hub_folder))
-    monkeypatch.setenv("HF_HUB_CACHE", str(hub_folder))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+@pytest.fixture(params=KINDS)
+def specimen(request, only_this_cache):
+    """A small model of each kind of the hub, by its hub id."""
+    from bertology_utils.models import load
+
+    return load(request.param)
+
+
+@pytest.fixture(params=KINDS)
+def eager(request, only_this_cache):
+    """The same with attention maps."""
+    from bertology_utils.models import load
+
+    return load(request.param, attention="eager")
 
 
 @pytest.fixture(scope="session")

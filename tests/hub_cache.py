@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from string import ascii_lowercase
 
+import pytest
 import torch
 import transformers
+from huggingface_hub import constants
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
@@ -20,6 +22,12 @@ TEXT = ["The dogs run in the garden.", "A bird sings. Nobody listens to it.", "C
 LANGUAGES = [*TEXT, "Die Hunde laufen im Garten.", "Les chiens courent.", "Собаки бегут в саду.", "狗在花园里跑。"]
 BRACKETS = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
 ANGLES = {"unk": "<unk>", "cls": "<s>", "sep": "</s>", "pad": "<pad>", "mask": "<mask>", "bos": "<s>", "eos": "</s>"}
+SENTENCES = [
+    ["The", "dogs", "run", "in", "the", "garden", "."],
+    ["Nobody", "listens", "."],
+    ["Children", "like", "unbelievable", "stories", "."],
+    ["The", "bird", "sings", "in", "the", "garden", "."],
+]
 TINY = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
 PLACES = {"max_position_embeddings": 66}
 
@@ -155,3 +163,10 @@ def add_to_cache(cache: Path, name: str, commit: str = COMMIT, real: bool = Fals
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text(commit)
     return snapshot
+
+
+def use_only(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    """No network, and no other cache than this one."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")

@@ -8,8 +8,7 @@ import hub_cache
 import numpy as np
 import pytest
 import torch
-from hub_cache import KINDS, add_to_cache
-from huggingface_hub import constants
+from hub_cache import KINDS, SENTENCES, add_to_cache, use_only
 
 from bertology_utils.compression.accounting import count_parameters
 from bertology_utils.compression.outliers import outlier_dimensions
@@ -30,31 +29,14 @@ from bertology_utils.tuning import changes
 from bertology_utils.tuning.training import Examples, finetune
 
 pytestmark = pytest.mark.usefixtures("only_this_cache")
-SENTENCES = [
-    ["the", "dogs", "run", "in", "the", "garden", "."],
-    ["nobody", "listens", "."],
-    ["children", "like", "unbelievable", "stories", "."],
-    ["the", "bird", "sings", "in", "the", "garden", "."],
-]
 EXAMPLES = Examples(SENTENCES, [0, 1, 1, 0])
 SHARED = "albert-base-v2"
-
-
-@pytest.fixture(params=KINDS)
-def specimen(request, only_this_cache):
-    return load(request.param)
-
-
-@pytest.fixture(params=KINDS)
-def eager(request, only_this_cache):
-    return load(request.param, attention="eager")
 
 
 def _cached_in(folder, monkeypatch, name: str) -> str:
     """Writes the model `name` into a cache of its own, which replaces the common one."""
     add_to_cache(folder, name)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
-    monkeypatch.setenv("HF_HUB_CACHE", str(folder))
+    use_only(monkeypatch, folder)
     return name
 
 

@@ -8,8 +8,7 @@ import os
 import numpy as np
 import pytest
 import torch
-from hub_cache import BASE, KINDS, LANGUAGES, add_to_cache
-from huggingface_hub import constants
+from hub_cache import BASE, KINDS, LANGUAGES, SENTENCES, add_to_cache, use_only
 from transformers import AlbertModel
 
 from bertology_utils.activations import word_vectors
@@ -26,24 +25,8 @@ from bertology_utils.tuning.mlm_training import masked_batches, masked_loss, tra
 from bertology_utils.tuning.training import Examples, finetune
 
 pytestmark = pytest.mark.usefixtures("only_this_cache")
-SENTENCES = [
-    ["The", "dogs", "run", "in", "the", "garden", "."],
-    ["Nobody", "listens", "."],
-    ["Children", "like", "unbelievable", "stories", "."],
-    ["The", "bird", "sings", "in", "the", "garden", "."],
-]
 TREES = [(1, 2, -1, 5, 5, 2, 2), (1, -1, 1), (1, -1, 3, 1, 1), (1, 2, -1, 5, 5, 2, 2)]
 LABELS = [0, 1, 1, 0]
-
-
-@pytest.fixture(params=KINDS)
-def specimen(request, only_this_cache):
-    return load(request.param)
-
-
-@pytest.fixture(params=KINDS)
-def eager(request, only_this_cache):
-    return load(request.param, attention="eager")
 
 
 def last_hidden(specimen, sentences=SENTENCES):
@@ -268,8 +251,7 @@ def test_alberts_layers_have_modules_of_their_own_and_one_set_of_weights(only_th
 @pytest.mark.parametrize("name", KINDS)
 def test_models_of_the_real_configurations_load_and_are_measured(name, tmp_path, monkeypatch):
     add_to_cache(tmp_path, name, real=True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    use_only(monkeypatch, tmp_path)
     specimen = load(name, attention="eager")
     real = KINDS[name].real
     assert specimen.vocabulary_size == real["vocab_size"] and specimen.max_pieces == 512
