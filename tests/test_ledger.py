@@ -12,6 +12,7 @@ from bertology_utils.verdicts.ledger import (
     claim_by_id,
     collect_records,
     load_claims,
+    published_text,
     read_claims,
     validate,
     write_ledger,
@@ -72,3 +73,8 @@ def test_records_join_into_all_claims(tmp_path):
     write_ledger(rows, tmp_path)
     assert json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8")) == rows
     assert len((tmp_path / "ledger.csv").read_text(encoding="utf-8").splitlines()) == 349
+
+
+def test_published_figures_are_told_in_words():
+    told = published_text({"BERT-base": {"heads_per_layer": 12}, "on_mobile": ["3.5x", 2]})
+    assert told == "BERT-base: heads per layer 12; on mobile: 3.5x, 2" and published_text(None) == ""

@@ -90,13 +90,18 @@ def published_text(published: str | Mapping[str, Any] | None) -> str:
     """The published figures as one line of text; empty where the survey gives none."""
     if published is None or isinstance(published, str):
         return published or ""
-    return "; ".join(f"{key}: {_plain(value)}" for key, value in published.items())
+    return "; ".join(f"{_words(key)}: {_plain(value)}" for key, value in published.items())
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+        return ", ".join(f"{_words(key)} {_plain(inner)}" for key, inner in value.items())
     return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)
+
+
+def _words(key: Any) -> str:
+    """A key as a reader reads it."""
+    return str(key).replace("_", " ")
 
 
 def read_claims(path: Path) -> list[Claim]:
