@@ -4,7 +4,6 @@ The control runs through the same code as the model: `measure` calls one closure
 prediction of the claims file to both.
 """
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from bertology_utils.data.material import EMBEDDED, sources
 from bertology_utils.data.registry import identity as data_identity
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.figures.regions import Band, regions
+from bertology_utils.files import write_json
 from bertology_utils.models import Specimen, load, twin, with_attention
 from bertology_utils.project import CHAPTERS, PROFILES
 from bertology_utils.statistics import as_samples
@@ -162,10 +162,7 @@ class Chapter:
         """Writes the record, once, when the chapter has run to its end."""
         if self.record_path is None:
             return
-        part = self.record_path.with_name(self.record_path.name + ".tmp")
-        record = {"chapter": self.name, "results": self.results, "data_sets": self._data_sets()}
-        part.write_text(json.dumps(record, indent=1), encoding="utf-8")
-        part.replace(self.record_path)
+        write_json(self.record_path, {"chapter": self.name, "results": self.results, "data_sets": self._data_sets()})
 
     def _data_sets(self) -> dict[str, dict[str, str]]:
         """Licence and sha256 of every real set that a result rests on."""

@@ -30,6 +30,7 @@ from transformers import (
 from transformers.utils import cached_file
 
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.files import read_json, replacing, write_json
 from bertology_utils.project import (
     EXTRA_MODELS,
     RANDOM_PREFIX,
@@ -37,10 +38,8 @@ from bertology_utils.project import (
     find_root,
     model_folder,
     not_installed,
-    read_json,
     require_model,
     split_model,
-    write_json,
 )
 from bertology_utils.project import embedded_models as embedded_in
 
@@ -125,9 +124,8 @@ def add_checkpoint(folder: Path, step: int, weights: Path) -> None:
     Configuration and tokenizer are the finished model's, so the weights must be of the same architecture.
     """
     target, sums = folder / checkpoint_file(step), folder / "checksums.json"
-    part = target.with_suffix(".part")
-    shutil.copyfile(weights, part)
-    part.replace(target)
+    with replacing(target) as part:
+        shutil.copyfile(weights, part)
     known = read_json(sums) or {"model.safetensors": _sha256(folder / "model.safetensors")}
     write_json(sums, known | {target.name: _sha256(target)})
 

@@ -4,10 +4,8 @@ The runner, the freshness check, the build and the command line agree on names t
 nothing heavy, so that `bertology --help` stays quick.
 """
 
-import csv
 import hashlib
 import importlib.util
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -247,24 +245,3 @@ def plan(
     resolved = [resolve_model(root, model, online) for model in models or [DEFAULT_MODEL]]
     wanted = list(dict.fromkeys(names or known))
     return [Job(root, chapter, model, profile, seed) for model in dict.fromkeys(resolved) for chapter in wanted]
-
-
-def read_json(path: Path) -> dict | list | None:
-    """The content of a json file, None where it is missing or broken."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def read_csv(path: Path) -> list[dict[str, str]]:
-    """The rows of a csv file by its columns, none where it is missing."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write readable json, one value a line."""
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

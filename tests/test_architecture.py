@@ -8,6 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "bertology_utils"
 FOUNDATIONS = (
     "errors",
+    "files",
     "bibliography",
     "statistics",
     "provenance",

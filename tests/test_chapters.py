@@ -9,7 +9,8 @@ import nbformat
 import pytest
 from rich.console import Console
 
-from bertology_utils.project import CHAPTERS, DEFAULT_MODEL, Job, chapters, model_folder, plan, read_json
+from bertology_utils.files import read_json
+from bertology_utils.project import CHAPTERS, DEFAULT_MODEL, Job, chapters, model_folder, plan
 from bertology_utils.running.execution import Outcome
 from bertology_utils.running.runner import run_jobs
 from bertology_utils.verdicts.ledger import CLAIMS_FOLDER, read_claims

@@ -1,6 +1,5 @@
 """The comparison of objectives: simultaneous intervals, headings of the survey, the figure, and the empty state."""
 
-import csv
 
 import numpy as np
 import pytest
@@ -8,6 +7,7 @@ from scipy import stats
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.dots import _reach
+from bertology_utils.files import read_csv, write_csv
 from bertology_utils.pretraining.compare import RESULTS
 from bertology_utils.studies import comparison
 from bertology_utils.studies.live_comparison import train_comparison
@@ -102,8 +102,8 @@ def test_a_row_far_outside_does_not_squeeze_the_others():
     assert _reach(dots) == pytest.approx(1.05 * 0.2)
 
 
-def test_no_table_no_base_and_mixed_budgets(tmp_path):
-    assert comparison.read_comparison(tmp_path / "none.csv") == [] and comparison.measures([]) == []
+def test_no_table_no_base_and_mixed_budgets():
+    assert comparison.measures([]) == []
     with pytest.raises(BertologyError, match="two seeds of its base"):
         comparison.differences([row for row in table() if row["config"] != "nano"])
     with pytest.raises(BertologyError, match="mixes budgets"):
@@ -118,9 +118,5 @@ def test_the_live_comparison_gives_rows_like_the_recorded_table(tmp_path):
     rows = train_comparison(documents, 400, (0, 1), objectives)
     assert [(row["config"], row["seed"]) for row in rows] == [(c, s) for c in objectives for s in (0, 1)]
     assert rows[2]["objectives"] == "masked-tokens + next-sentence" and RESULTS.name == "pretraining_objectives.csv"
-    path = tmp_path / "table.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    assert set(comparison.differences(comparison.read_comparison(path))) == {"next-sentence"}
+    write_csv(tmp_path / "table.csv", rows, rows[0])
+    assert set(comparison.differences(read_csv(tmp_path / "table.csv"))) == {"next-sentence"}

@@ -20,12 +20,12 @@ from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, AutoToke
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import replacing
 from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.models import load, twin
 from bertology_utils.pretraining import checkpoints
 from bertology_utils.pretraining.card import add_scores
 from bertology_utils.pretraining.engine import Pretraining, pretrain
-from bertology_utils.pretraining.files import replacing
 from bertology_utils.pretraining.network import stack_layers
 
 LM = {"masked-tokens": 1.0}

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bertology_utils.project import read_json, write_json
+from bertology_utils.files import read_json, write_json
 
 Way = Callable[[], tuple[float, Any]]
 """Does the work once; returns what it cost and what came out."""
@@ -160,7 +160,4 @@ def write(path: Path, outcomes: Iterable[Outcome], origin: Mapping[str, str]) ->
     new = [{**asdict(found), "ratio": found.ratio, "verdict": found.verdict, **origin} for found in outcomes]
     replaced = {entry["name"] for entry in new}
     kept = [entry for entry in read_json(path) or [] if entry["name"] not in replaced]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    write_json(part, kept + new)
-    part.replace(path)
+    write_json(path, kept + new)

@@ -4,7 +4,6 @@ Depends on `cloze` (scores), `data` (the set Zorro: 23 paradigms of 2,000 pairs 
 and `provenance`. The untrained twin is scored on the same pairs; scores are recorded as one row a model and paradigm.
 """
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from bertology_utils.data import registry as data
+from bertology_utils.files import read_csv, write_csv
 from bertology_utils.instruments.cloze import pseudo_log_likelihood, require_mlm_head
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import Specimen, load, twin
@@ -135,18 +135,5 @@ def record(path: Path, rows: Iterable[dict]) -> None:
     """Writes rows into a csv file, in place of earlier ones of the same models, which it keeps in order."""
     new = list(rows)
     replaced = {row["model"] for row in new}
-    kept = [row for row in _recorded(path) if row["model"] not in replaced]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(new[0]), lineterminator="\n", extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(kept + new)
-    part.replace(path)
-
-
-def _recorded(path: Path) -> list[dict]:
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    kept = [row for row in read_csv(path) if row["model"] not in replaced]
+    write_csv(path, kept + new, new[0])

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import Job, plan, read_json, write_json
+from bertology_utils.files import read_json, write_json
+from bertology_utils.project import Job, plan
 from bertology_utils.running.freshness import digest, file_hash, state
 from bertology_utils.verdicts.recorded import recorded_paths
 

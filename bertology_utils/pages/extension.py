@@ -21,8 +21,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from bertology_utils import families
 from bertology_utils.bibliography import load_references, write_bibtex
+from bertology_utils.files import read_json
 from bertology_utils.pages import contents, parts, specimen_growth, specimens, speed, validity
-from bertology_utils.project import read_json
 from bertology_utils.verdicts import reruns
 from bertology_utils.verdicts.conflicts import CONFLICTS, load_conflicts
 

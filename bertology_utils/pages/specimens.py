@@ -12,8 +12,9 @@ from html import escape
 from pathlib import Path
 
 from bertology_utils import families
+from bertology_utils.files import read_csv
 from bertology_utils.pages.parts import simple_table
-from bertology_utils.project import checkpoint_steps, read_csv
+from bertology_utils.project import checkpoint_steps
 
 SCORES = Path("results") / "zorro.csv"
 AVERAGE = "average"

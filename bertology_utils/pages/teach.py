@@ -15,6 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.files import write_text
 from bertology_utils.project import Job, chapters
 
 SOLUTION = "solution"
@@ -216,15 +217,7 @@ def teach(root: Path, names: list[str] | None = None, out: Path | None = None) -
     folder = out or root / "_build" / "teaching"
     for name in dict.fromkeys(names or known):
         source = read_chapter(root / "notebooks" / f"{name}.ipynb")
-        write(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source)))
-        write(folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(executed(root, name) or source)))
-        write(folder / "grading-key" / f"{name}.md", grading_key(name, source))
+        write_text(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source)))
+        write_text(folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(executed(root, name) or source)))
+        write_text(folder / "grading-key" / f"{name}.md", grading_key(name, source))
         yield name, exercises(source)
-
-
-def write(path: Path, text: str) -> None:
-    """Completes a part file and moves it into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

@@ -17,12 +17,12 @@ from tokenizers import Tokenizer
 from torch.utils.data import DataLoader
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import replacing
 from bertology_utils.pretraining.objectives import PAIR_TASKS
 
 from .config import Masking, Phase, PretrainingConfig
 from .corpus import Corpus, Phrases, smoothed_weights, tokenize, train_tokenizer
 from .examples import Packing, Row, Sampler, SpecialIds, collate
-from .files import replacing
 from .sources import CorpusSource, file_identity, is_same_file
 from .tasks import Batch, MaskedTokens, Objective, Vocabulary, make_objectives
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import replacing
 
 from .config import PretrainingConfig
-from .files import replacing
 
 # What may differ on resuming: words, bookkeeping, and the end of the schedule, so that a run can be prolonged. Where
 # files lie may differ too; their names may not.

@@ -4,7 +4,6 @@ The budget is counted in pieces read. How many a step reads depends on how input
 configuration are cut or prolonged in proportion until all read alike.
 """
 
-import csv
 import math
 import platform
 import subprocess
@@ -16,11 +15,10 @@ from typing import Any
 import torch
 import transformers
 
-from bertology_utils.project import read_csv
+from bertology_utils.files import read_csv, write_csv
 
 from .config import PretrainingConfig, read_config
 from .engine import Pretraining
-from .files import replacing
 
 RESULTS = Path("results") / "pretraining_objectives.csv"
 SAMPLED_STEPS = 20  # by which the pieces a step reads are estimated
@@ -47,7 +45,7 @@ def run_comparison(
         for seed in seeds:
             if (Path(path).stem, str(seed), str(tokens)) not in done:
                 rows.append(_trained(read_config(path), Path(path).stem, seed, tokens, score))
-                _write(out, rows)
+                write_csv(out, rows, dict.fromkeys(column for row in rows for column in row))
     return rows
 
 
@@ -104,12 +102,3 @@ def _provenance(run: Pretraining) -> dict[str, Any]:
         "commit": commit.stdout.strip() or "unknown",
         "date": datetime.now(UTC).date().isoformat(),
     }
-
-
-def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """All rows, with the columns of any of them."""
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    with replacing(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(rows)

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import replacing, write_text
 
-from .files import replacing
 from .sources import CorpusSource, Document, file_identity, is_same_file, read_documents
 
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -247,19 +246,14 @@ def _store(source: CorpusSource, tokenizer: Tokenizer, names: Mapping[str, Path]
     told = _record(source, names)
     known = json.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
     if source.file is not None:
-        _write(told, known | dict.fromkeys(names))
+        write_text(told, json.dumps(known | dict.fromkeys(names)))
     if labels:
-        _write(told.with_name(f"{source.title}.labels.json"), labels)
+        write_text(told.with_name(f"{source.title}.labels.json"), json.dumps(labels))
     for name, array in zip(names.values(), arrays, strict=True):
         with replacing(name) as part:
             np.save(part, array)
     if source.file is not None:
-        _write(told, known | dict.fromkeys(names, file_identity(source.file)))
-
-
-def _write(path: Path, value: Any) -> None:
-    with replacing(path) as part:
-        part.write_text(json.dumps(value), encoding="utf-8")
+        write_text(told, json.dumps(known | dict.fromkeys(names, file_identity(source.file))))
 
 
 def _tokenize(

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from transformers.utils.logging import disable_progress_bar
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import replacing
 from bertology_utils.project import EVALUATIONS
 
 from . import checkpoints
@@ -29,7 +30,6 @@ from .batches import Batches, run_tokenizer, tokenizer_digest
 from .card import write_card
 from .config import PretrainingConfig, learning_rate_factor, read_config
 from .corpus import unknown_share
-from .files import replacing
 from .network import Network, build_model, stack_layers
 from .optimizers import Optimizers
 from .parallel import Processes

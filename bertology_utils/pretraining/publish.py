@@ -7,10 +7,9 @@ import shutil
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import replacing
 from bertology_utils.models import add_checkpoint
 from bertology_utils.project import EVALUATIONS
-
-from .files import replacing
 
 
 def publish(run: Path, models: Path) -> Path:

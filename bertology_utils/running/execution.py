@@ -27,7 +27,8 @@ from papermill.engines import NBClientEngine, NotebookExecutionManager, papermil
 from papermill.exceptions import PapermillExecutionError
 from papermill.log import logger as papermill_logger
 
-from bertology_utils.project import Job, read_json, write_json
+from bertology_utils.files import read_json, write_json
+from bertology_utils.project import Job
 from bertology_utils.provenance import versions
 
 Report = Callable[[int, int], None]

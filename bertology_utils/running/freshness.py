@@ -16,7 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import CHAPTERS, Job, embedded_models, hub_folder, model_folder, read_json
+from bertology_utils.files import read_json
+from bertology_utils.project import CHAPTERS, Job, embedded_models, hub_folder, model_folder
 
 PACKAGE = "bertology_utils"
 DATA_SUFFIXES = {".yaml", ".yml", ".csv", ".json", ".txt", ".css", ".js"}

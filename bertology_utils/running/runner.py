@@ -22,7 +22,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import Job, read_json
+from bertology_utils.files import read_json
+from bertology_utils.project import Job
 from bertology_utils.provenance import commit
 from bertology_utils.running.execution import Order, Outcome, Stopped, execute
 from bertology_utils.running.freshness import fingerprint, state

@@ -6,12 +6,10 @@ in which section 6 of rogers2020primer sorts the proposals. Depends on `figures.
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from scipy import stats
@@ -59,14 +57,6 @@ class Difference:
     def exceeds(self) -> bool:
         """The interval leaves out zero."""
         return self.low > 0 or self.high < 0
-
-
-def read_comparison(path: Path) -> list[dict[str, str]]:
-    """The rows of the recorded comparison; none where it was not recorded yet."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def measures(rows: Iterable[Row]) -> list[str]:

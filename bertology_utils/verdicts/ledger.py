@@ -4,9 +4,8 @@ Claims are data: one YAML file a chapter under `claims/`, validated when read. R
 ledger joins both into the list that `ledger.json` and `ledger.csv` hold.
 """
 
-import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.files import write_csv, write_json
 from bertology_utils.project import CHAPTERS
 from bertology_utils.verdicts.predictions import Prediction, parse
 
@@ -205,21 +205,13 @@ def _row(claim: Claim, results: list[dict[str, Any]]) -> dict[str, Any]:
 
 def write_ledger(rows: list[dict[str, Any]], folder: Path) -> None:
     """Writes `ledger.json` and `ledger.csv` (one line a claim and model) into `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(rows, indent=1, ensure_ascii=False)
-    for name, write in (("ledger.json", lambda f: f.write(text)), ("ledger.csv", lambda f: _write_csv(rows, f))):
-        part = folder / f"{name}.part"
-        with open(part, "w", encoding="utf-8", newline="") as file:
-            write(file)
-        part.replace(folder / name)
+    write_json(folder / "ledger.json", rows)
+    write_csv(folder / "ledger.csv", _lines(rows), [*ROW_FIELDS, "prediction", *RESULT_FIELDS])
 
 
-def _write_csv(rows: list[dict[str, Any]], file: Any) -> None:
-    fields = [*ROW_FIELDS, "prediction", *RESULT_FIELDS]
-    writer = csv.DictWriter(file, fields, extrasaction="ignore")
-    writer.writeheader()
+def _lines(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         flat = row | {"studies": " ".join(row["studies"]), "contested_with": " ".join(row["contested_with"])}
         flat["published"] = published_text(row["published"])
         for result in row["results"] or [{}]:
-            writer.writerow({field: (flat | result).get(field) for field in fields})
+            yield flat | result

@@ -4,13 +4,13 @@ A record is what a chapter measured with its provenance (model, checksum, data, 
 in the repository, so that the pages show it beside the live run of whoever builds the book. Depends on `project`.
 """
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import Job, model_slug, read_json
+from bertology_utils.files import read_json, write_json
+from bertology_utils.project import Job, model_slug
 
 FOLDER = Path("results") / "runs"
 DIGITS = 6
@@ -42,10 +42,7 @@ def keep(jobs: Iterable[Job]) -> list[Path]:
             raise BertologyError(f"{job.label} has no record to keep: run it first.")
         run = {key: value for key, value in record["run"].items() if key != "freshness"}
         path = recorded_path(job)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        part.write_text(json.dumps(_rounded(record | {"run": run}), indent=1, ensure_ascii=False) + "\n", "utf-8")
-        part.replace(path)
+        write_json(path, _rounded(record | {"run": run}))
         written.append(path)
     return written
 

@@ -6,14 +6,14 @@ the intervals; the split into training and test words does not depend on it. The
 `results/reruns.csv`, one line a claim and seed.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import Job, plan, read_json
+from bertology_utils.files import read_csv, read_json, write_csv
+from bertology_utils.project import Job, plan
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES
 
 PATH = Path("results") / "reruns.csv"
@@ -84,21 +84,12 @@ def write(path: Path, verdicts: Sequence[Verdict]) -> None:
 
     new = set(map(run, verdicts))
     kept = sorted([v for v in read(path) if run(v) not in new] + list(verdicts), key=lambda v: (run(v), v.claim))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    with part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Verdict)])
-        writer.writeheader()
-        writer.writerows(map(asdict, kept))
-    part.replace(path)
+    write_csv(path, map(asdict, kept), [field.name for field in fields(Verdict)])
 
 
 def read(path: Path) -> list[Verdict]:
     """The verdicts of a csv file, none where there is no file."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return [Verdict(**row | {"seed": int(row["seed"])}) for row in csv.DictReader(file)]
+    return [Verdict(**row | {"seed": int(row["seed"])}) for row in read_csv(path)]
 
 
 def flips(verdicts: Iterable[Verdict]) -> Flips:

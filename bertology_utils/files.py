@@ -1,9 +1,12 @@
 """Files that are either whole or not there. Depends on nothing of the project but `errors`."""
 
+import csv
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 
@@ -33,6 +36,41 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         _put_back(old, path)
         _remove(part)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file of text, whole or not at all."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def read_json(path: Path) -> dict | list | None:
+    """The content of a json file, None where it is missing or broken."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def write_json(path: Path, value: object) -> None:
+    """Writes readable json, one value a line."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """The rows of a csv file by its columns, none where it is missing."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> None:
+    """Writes the given columns of rows; what a row lacks stays empty."""
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(columns), extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _put_back(old: Path, path: Path) -> None:
