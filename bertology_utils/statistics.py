@@ -30,6 +30,11 @@ class Measurement:
     def __str__(self) -> str:
         return f"{self.value:.3g}{self.unit} [{self.low:.3g}, {self.high:.3g}]"
 
+    def in_per_cent(self, name: str) -> dict[str, float]:
+        """A share as three columns of a table: `name`, `name_low` and `name_high`."""
+        columns = {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+        return {column: round(100 * value, 2) for column, value in columns.items()}
+
 
 def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:
     """Named samples as float arrays: 0-d exact, 1-d over items, 2-d `(seeds, items)`."""

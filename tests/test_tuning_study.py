@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from bertology_utils.studies import tuning_study as study
-from bertology_utils.tuning.training import Examples
 
 
 @pytest.fixture(scope="module")
@@ -16,12 +15,6 @@ def test_conditions_have_the_shape_of_the_items(tiny, plan):
     train, test = plan.examples("voice")
     scores = study.frozen_conditions(tiny, train, test, heads=3)
     assert scores["mean"].shape == scores["cls"].shape == (10,) and scores["untrained"].shape == (3, 10)
-
-
-def test_bag_of_words_reads_a_planted_word():
-    words = [("the", "good", "dog"), ("the", "bad", "dog")]
-    train = Examples(words * 10, [1, 0] * 10)
-    assert study.bag_of_words(train, Examples(words, [1, 0])).all()
 
 
 def test_restoring_everything_gives_the_frozen_encoder_under_the_tuned_head(tiny, plan):

@@ -113,8 +113,8 @@ def records(specimen: Specimen, scores: Scores, control: Scores, suite: Suite, o
             "model": specimen.name,
             "paradigm": paradigm,
             "pairs": found.n,
-            **_in_per_cent("accuracy", found),
-            **_in_per_cent("twin", control[paradigm]),
+            **found.in_per_cent("accuracy"),
+            **control[paradigm].in_per_cent("twin"),
             "scored": f"pseudo-log-likelihood, {SCORED}",
             "data": suite.data,
             "data_sha256": suite.sha256,
@@ -124,11 +124,6 @@ def records(specimen: Specimen, scores: Scores, control: Scores, suite: Suite, o
         }
         for paradigm, found in scores.items()
     ]
-
-
-def _in_per_cent(name: str, found: Measurement) -> dict[str, float]:
-    values = {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-    return {key: round(100 * value, 2) for key, value in values.items()}
 
 
 def record(path: Path, rows: Iterable[dict]) -> None:

@@ -146,14 +146,16 @@ def _rows(specimen: Specimen, scores: Mapping[str, Scores], control: Mapping[str
             best = int(np.argmax(means))
             wanted = [(AVERAGE, layer) for layer in _layers(languages)] + [(code, best) for code in languages]
             for language, layer in wanted:
+                found = _measurement(languages, language, layer)
                 yield {
                     "model": specimen.name,
                     "data": name,
                     "measure": measure,
                     "language": language,
                     "layer": layer if len(means) > 1 else "",
-                    **_in_per_cent("accuracy", _measurement(languages, language, layer), count=True),
-                    **_in_per_cent("twin", _measurement(twins, language, layer)),
+                    "items": found.n,
+                    **found.in_per_cent("accuracy"),
+                    **_measurement(twins, language, layer).in_per_cent("twin"),
                 }
 
 
@@ -166,11 +168,6 @@ def _measurement(languages: ByLanguage, language: str, layer: int) -> Measuremen
     if language == AVERAGE:
         return stratified_mean([values[layer] for values in languages.values()])
     return mean_interval(languages[language][layer])
-
-
-def _in_per_cent(name: str, found: Measurement, count: bool = False) -> dict[str, float]:
-    values = {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-    return ({"items": found.n} if count else {}) | {key: round(100 * value, 2) for key, value in values.items()}
 
 
 def recorded(data_set: str, measure: str, model: str, path: Path | None = None) -> pd.DataFrame:

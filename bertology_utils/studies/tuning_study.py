@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -100,15 +99,6 @@ def frozen_conditions(specimen: Specimen, train: Examples, test: Examples, heads
     random_heads = torch.randn(heads, specimen.width, 2, generator=torch.Generator().manual_seed(0)) * INIT_DEVIATION
     guesses = (new["mean"] @ random_heads).argmax(-1).numpy()  # (heads, items)
     return scores | {"untrained": guesses == labels}
-
-
-def bag_of_words(train: Examples, test: Examples) -> np.ndarray:
-    """A linear classifier on word counts, (items,) booleans: what the words alone give, without order or meaning."""
-    texts = [
-        [" ".join(words) for words in examples.sentences] for examples in (train, test)
-    ]  # tokens are words already; single letters count too
-    model = make_pipeline(CountVectorizer(token_pattern=r"\S+"), LogisticRegression(max_iter=500))
-    return model.fit(texts[0], train.labels).predict(texts[1]) == np.asarray(test.labels)
 
 
 # ---------------------------------------------------------------- what changed
