@@ -179,25 +179,34 @@ def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
 @app.command()
 def score(
     models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
-    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs of each paradigm; all by default.")] = None,
+    pairs: Annotated[int | None, typer.Option(min=2, help="Pairs of each paradigm; all by default.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws the pairs.")] = 0,
     out: Annotated[Path | None, typer.Option(help="A csv file for the scores, such as results/zorro.csv.")] = None,
+    card: Annotated[bool, typer.Option("--card", help="Write the scores into the cards of local models too.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Let models come from the network.")] = False,
     root: Root = None,
 ) -> None:
     """Judge minimal pairs (Zorro, 23 paradigms) by pseudo-log-likelihood, beside the untrained twin."""
-    from bertology_utils.project import resolve_model
+    from bertology_utils.project import model_folder, resolve_model
 
     folder = book_folder(root)
     names = [resolve_model(folder, name, online) for name in models]
+    homes = {name: model_folder(folder, name) for name in names}
+    for name in names if card else ():
+        if homes[name] is None or not (homes[name] / "README.md").is_file():
+            raise BertologyError(f"'{name}' has no card: --card is for models whose folder has a README.md.")
     prepare_transformers(online)
     from bertology_utils.instruments.grammaticality import compare, load_suite, record
+    from bertology_utils.pretraining.card import add_grammar
     from bertology_utils.provenance import origin
 
-    for rows in compare(names, load_suite(pairs=pairs, seed=seed), origin(folder)):
+    suite = load_suite(pairs=pairs, seed=seed)
+    for name, rows in zip(names, compare(names, suite, origin(folder)), strict=True):
         show(["model", "paradigm", "pairs", "accuracy", "interval", "untrained twin"], [score_row(row) for row in rows])
         if out is not None:
             record(out, rows)
+        if card:
+            add_grammar(homes[name], rows)
 
 
 def prepare_transformers(online: bool) -> None:

@@ -137,11 +137,16 @@ def mean_interval(samples: np.ndarray, unit: str = "", seed: int = 0) -> Measure
 
 
 def stratified_mean(groups: Sequence[np.ndarray]) -> Measurement:
-    """Unweighted mean of the groups' means, with the interval of independent items (normal approximation)."""
+    """Unweighted mean of the means of groups of two items or more, with the interval of independent items.
+
+    Normal approximation; where all items are right or wrong, the interval stays between 0 and 1.
+    """
     value = float(np.mean([values.mean() for values in groups]))
     error = np.sqrt(sum(values.var(ddof=1) / len(values) for values in groups)) / len(groups)
     reach = stats.norm.ppf((1 + LEVEL) / 2) * error
-    return Measurement(value, value - reach, value + reach, sum(map(len, groups)))
+    bounds = (0.0, 1.0) if all(map(is_binary, groups)) else (-np.inf, np.inf)
+    low, high = np.clip((value - reach, value + reach), *bounds)
+    return Measurement(value, float(low), float(high), sum(map(len, groups)))
 
 
 def permutation_test(a: np.ndarray, b: np.ndarray, resamples: int = 5000, seed: int = 0) -> float:

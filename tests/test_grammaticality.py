@@ -3,6 +3,9 @@
 import copy
 import csv
 import dataclasses
+import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,6 +117,20 @@ def test_the_command_prints_and_records(zorro, tiny_folder, tmp_path, capsys):
     assert cli.main(["score", str(tiny_folder), "--pairs", "2", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "average" in printed and "verbs" in printed and len(out.read_text().splitlines()) == 4
+
+
+def test_the_command_writes_into_the_card(zorro, tiny_folder, tmp_path, capsys):
+    model = Path(shutil.copytree(tiny_folder, tmp_path / "tiny"))
+    (model / "README.md").unlink(missing_ok=True)
+    assert cli.main(["score", str(model), "--pairs", "2", "--card"]) == 1
+    assert "has no card" in capsys.readouterr().err
+    card = "# tiny\n\n## Grammar (Zorro, 1 pairs a paradigm, in per cent)\n\nold\n\n## Intended use\n"
+    (model / "README.md").write_text(card)
+    assert cli.main(["score", str(model), "--pairs", "2", "--card"]) == 0
+    card = (model / "README.md").read_text()
+    assert card.count("## Grammar") == 1 and "old" not in card
+    assert re.search(r"\| average \| \d+\.\d \[\d+\.\d, \d+\.\d\] \| \d+\.\d \|", card)
+    assert card.index("## Grammar") < card.index("## Intended use")
 
 
 def test_the_command_without_data_is_told(tiny_folder, monkeypatch, capsys):

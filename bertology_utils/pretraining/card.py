@@ -77,14 +77,30 @@ def write_card(folder: Path, facts: Mapping[str, Any], rows: Mapping[str, str] |
 
 
 def add_scores(folder: Path, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Adds a table of scores to the card in `folder` as the section `title`, or replaces that section."""
+    """Adds a table of scores to the card in `folder` as the section `title`, in place of one of the same name."""
     path = folder / "README.md"
     lines = [f"| {' | '.join(map(str, row))} |" for row in (columns, ["---"] * len(columns), *rows)]
     section = f"## {title}\n\n" + "\n".join(lines) + "\n\n"
     text = path.read_text(encoding="utf-8")
-    text = re.sub(rf"## {re.escape(title)}\n.*?(?=\n## |\Z)", "", text, flags=re.S)
+    subject = re.escape(title.partition(" (")[0])  # what it was scored on may have changed
+    text = re.sub(rf"## {subject}( \(.*?\))?\n.*?(?=\n## |\Z)", "", text, flags=re.S)
     head, mark, tail = text.partition("## Intended use")
     path.write_text(re.sub(r"\n{3,}", "\n\n", f"{head}{section}{mark}{tail}"), encoding="utf-8")
+
+
+def add_grammar(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Adds the scores on minimal pairs to the card in `folder`; `rows` as `grammaticality.records` makes them."""
+    pairs = min(row["pairs"] for row in rows)
+    title = f"Grammar ({rows[0]['data'].capitalize()}, {pairs} pairs a paradigm, in per cent)"
+    columns = ("Paradigm", "this model, 95 % interval", "untrained twin")
+    add_scores(folder, title, columns, [_grammar_row(row) for row in rows])
+
+
+def _grammar_row(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    phenomenon, _, paradigm = row["paradigm"].partition("-")
+    name = ": ".join(filter(None, (phenomenon, paradigm))).replace("_", " ")
+    interval = f"{row['accuracy']:.1f} [{row['accuracy_low']:.1f}, {row['accuracy_high']:.1f}]"
+    return name, interval, f"{row['twin']:.1f}"
 
 
 def _rows(facts: Mapping[str, Any]) -> dict[str, str]:
