@@ -159,20 +159,25 @@ class ConflictsDirective(_Generated):
 
 
 class RunsDirective(_Generated):
-    """The record of executed chapters, of their reruns, of the untrained twin, and of the benchmarks."""
+    """The record of executed chapters, or what the argument names: real data, the untrained twin, reruns, speed."""
+
+    optional_arguments = 1
 
     def html(self) -> str:
         path, bench = (Path(self.env.srcdir) / name for name in (reruns.PATH, speed.RECORD))
         self.env.note_dependency(str(path))
         self.env.note_dependency(str(bench))
-        sections = (
-            parts.run_record(contents.load_records(self.executed), self.rows, self.link),
-            validity.data_table(self.rows),
-            validity.twin_table(self.rows),
-            validity.rerun_table(reruns.read(path)),
-            speed.speed_table(read_json(bench) or []),
-        )
-        return "".join(sections)
+        sections = {
+            "chapters": lambda: parts.run_record(contents.load_records(self.executed), self.rows, self.link),
+            "data": lambda: validity.data_table(self.rows),
+            "twin": lambda: validity.twin_table(self.rows),
+            "seeds": lambda: validity.rerun_table(reruns.read(path)),
+            "speed": lambda: speed.speed_table(read_json(bench) or []),
+        }
+        name = self.arguments[0] if self.arguments else "chapters"
+        if name not in sections:
+            raise self.error(f"unknown section {name!r}; known: {', '.join(sections)}")
+        return sections[name]() or "<p>Nothing of the kind is recorded yet.</p>"
 
 
 class HeadlineDirective(_Generated):
