@@ -233,7 +233,11 @@ def test_the_run_record_reads_what_the_runner_writes(tmp_path, rows):
     path = tmp_path / "live" / "pocket-bert" / "syntax.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"run": run, "results": []}), encoding="utf-8")
+    smoke = tmp_path / "smoke" / "pocket-bert" / "syntax.json"
+    smoke.parent.mkdir(parents=True)
+    smoke.write_text(path.read_text())
     html = parts.run_record(contents.load_records(tmp_path), rows, link)
+    assert html.count(">Syntax<") == 1
     assert Balance(html).open == []
     assert all(word in html for word in ("12.3", "abcdef1", "2026-01-02 03:04", "torch"))
 

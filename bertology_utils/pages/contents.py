@@ -153,9 +153,9 @@ def deciding_clause(result: dict[str, Any]) -> str:
 
 
 def load_records(executed: Path) -> list[Record]:
-    """Every chapter record below `_executed/<profile>/<model>/`, sorted."""
+    """Every chapter record below `_executed/<profile>/<model>/`, sorted, save smoke runs: they test the code."""
     records = []
-    for path in sorted(executed.glob("*/*/*.json")):
+    for path in sorted(path for path in executed.glob("*/*/*.json") if path.parts[-3] != "smoke"):
         facts = read_json(path, {})
         facts = facts.get("run", facts)
         records.append(

@@ -89,7 +89,7 @@ def paradigm_plot(scores: Sequence[dict[str, str]], models: Sequence[str]) -> st
     )
     label = escape(f"Dot plot of 23 paradigms of grammar. {said}.", quote=True)
     key += '<span class="sign sign-twin">untrained twin</span>'
-    svg = f'<svg viewBox="0 0 640 {height}" role="img" aria-label="{label}">{ticks}{lines}</svg>'
+    svg = f'<svg viewBox="0 0 656 {height}" role="img" aria-label="{label}">{ticks}{lines}</svg>'
     svg = f'<div class="scroll" tabindex="0" role="region" aria-label="Grammar by paradigm">{svg}</div>'
     return f'<figure class="paradigms">{svg}<figcaption><p>{key}</p><p>{caption}</p></figcaption></figure>'
 
