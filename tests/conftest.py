@@ -4,14 +4,13 @@ import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # here and in child processes: other numbers of threads round otherwise
 
 import pytest
 import torch
 from hub_cache import KINDS, add_to_cache, use_only
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForPreTraining, PreTrainedTokenizerFast
-
-torch.set_num_threads(1)
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 

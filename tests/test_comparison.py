@@ -1,6 +1,5 @@
 """The comparison of objectives: simultaneous intervals, headings of the survey, the figure, and the empty state."""
 
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -102,8 +101,8 @@ def test_a_row_far_outside_does_not_squeeze_the_others():
     assert _reach(dots) == pytest.approx(1.05 * 0.2)
 
 
-def test_no_table_no_base_and_mixed_budgets():
-    assert comparison.measures([]) == []
+def test_no_table_no_base_and_mixed_budgets(tmp_path):
+    assert read_csv(tmp_path / "none.csv") == [] and comparison.measures([]) == []
     with pytest.raises(BertologyError, match="two seeds of its base"):
         comparison.differences([row for row in table() if row["config"] != "nano"])
     with pytest.raises(BertologyError, match="mixes budgets"):

@@ -25,6 +25,7 @@ from bertology_utils.instruments.grammaticality import (
     summarise,
 )
 from bertology_utils.language.pairs import MinimalPair, agreement_pairs
+from bertology_utils.pretraining.card import add_grammar
 from bertology_utils.provenance import origin
 
 PAIRS = {"agreement": agreement_pairs(6, seed=1), "nonsense": agreement_pairs(4, nonsense=True, seed=1)}
@@ -131,6 +132,15 @@ def test_the_command_writes_into_the_card(zorro, tiny_folder, tmp_path, capsys):
     assert card.count("## Grammar") == 1 and "old" not in card
     assert re.search(r"\| average \| \d+\.\d \[\d+\.\d, \d+\.\d\] \| \d+\.\d \|", card)
     assert card.index("## Grammar") < card.index("## Intended use")
+
+
+def test_the_card_names_a_paradigm_as_the_pages_do(tmp_path):
+    (tmp_path / "README.md").write_text("# tiny\n\n## Intended use\n")
+    row = {"paradigm": "filler-gap-wh_question_object", "pairs": 200, "data": "zorro", "accuracy": 90.5}
+    add_grammar(tmp_path, [row | {"accuracy_low": 85.61, "accuracy_high": 93.84, "twin": 17.5}])
+    card = (tmp_path / "README.md").read_text()
+    assert "## Grammar (Zorro, 200 pairs a paradigm, in per cent)" in card
+    assert "| filler gap: wh question object | 90.5 [85.6, 93.8] | 17.5 |" in card
 
 
 def test_the_command_without_data_is_told(tiny_folder, monkeypatch, capsys):

@@ -57,6 +57,12 @@ class MinimalPair:
         return tuple(i for i, (good, bad) in enumerate(zip(self.good, self.bad, strict=True)) if good != bad)
 
 
+def paradigm_title(paradigm: str) -> str:
+    """`filler-gap-wh_question_object` reads "filler gap: wh question object"."""
+    phenomenon, _, case = paradigm.replace("_", " ").rpartition("-")
+    return ": ".join(filter(None, [phenomenon.replace("-", " "), case]))
+
+
 @dataclass(frozen=True)
 class Cloze:
     """A sentence with `[MASK]` at index `focus`, and a candidate that makes it true and one that makes it false."""

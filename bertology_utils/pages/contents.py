@@ -84,7 +84,7 @@ def verdict_of(result: dict[str, Any] | None) -> str:
 
 def load_rows(ledger: Path, claims: Iterable[Any] | None = None) -> list[Row]:
     """All claims in the order of the claims files, each with its results from `ledger.json` (none without that)."""
-    return rows_of(read_json(ledger, default=[]), claims)
+    return rows_of(read_valid_json(ledger, default=[]), claims)
 
 
 def rows_of(entries: Iterable[dict[str, Any]], claims: Iterable[Any] | None = None) -> list[Row]:
@@ -101,7 +101,7 @@ def _row(claim: Any, results: list[dict[str, Any]]) -> Row:
     )  # fmt: skip
 
 
-def read_json(path: Path, default: Any) -> Any:
+def read_valid_json(path: Path, default: Any) -> Any:
     """The content of a JSON file, or `default` where there is none; a broken file is the user's to hear about."""
     if not path.exists():
         return default
@@ -156,7 +156,7 @@ def load_records(executed: Path) -> list[Record]:
     """Every chapter record below `_executed/<profile>/<model>/`, sorted, save smoke runs: they test the code."""
     records = []
     for path in sorted(path for path in executed.glob("*/*/*.json") if path.parts[-3] != "smoke"):
-        facts = read_json(path, {})
+        facts = read_valid_json(path, {})
         facts = facts.get("run", facts)
         records.append(
             Record(facts.get("profile", path.parts[-3]), facts.get("model", path.parts[-2]), path.stem, facts)

@@ -12,7 +12,8 @@ from pathlib import Path
 from bertology_utils import families
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures import Figure, curve
-from bertology_utils.pages.specimens import AVERAGE, Table, paradigm_title
+from bertology_utils.language.pairs import paradigm_title
+from bertology_utils.pages.specimens import AVERAGE, Table
 from bertology_utils.statistics import Measurement
 
 LABEL = "Zorro, average of 23 (%)"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bertology_utils import families
 from bertology_utils.files import read_csv
+from bertology_utils.language.pairs import paradigm_title
 from bertology_utils.pages.parts import simple_table
 from bertology_utils.project import checkpoint_steps
 
@@ -112,12 +113,6 @@ def paradigm_table(scores: Sequence[dict[str, str]], models: Sequence[str]) -> s
 def _cell(row: dict[str, str], name: str) -> str:
     low, high = (float(row[f"{name}_{end}"]) for end in ("low", "high"))
     return f"{float(row[name]):.1f} [{low:.0f}, {high:.0f}]"
-
-
-def paradigm_title(paradigm: str) -> str:
-    """`filler-gap-wh_question_object` reads "filler gap: wh question object"."""
-    phenomenon, _, case = paradigm.replace("_", " ").rpartition("-")
-    return ": ".join(filter(None, [phenomenon.replace("-", " "), case]))
 
 
 def _x(share: float) -> float:

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from torch.utils.data import DataLoader
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import replacing
+from bertology_utils.files import write_text
 from bertology_utils.pretraining.objectives import PAIR_TASKS
 
 from .config import Masking, Phase, PretrainingConfig
@@ -53,12 +53,9 @@ def _train_once(config: PretrainingConfig, path: Path) -> None:
     description = f"{titles}; alphabet {config.alphabet}; smoothing {config.smoothing}{'; cased' * config.cased}\n"
     if not path.exists():
         tokenizer = train_tokenizer(sources, config.vocabulary_size, config.alphabet, config.smoothing, config.cased)
-        with replacing(told) as part:
-            part.write_text(description, encoding="utf-8")
-        with replacing(texts) as part:
-            part.write_text(json.dumps({s.title: file_identity(s.file) for s in sources if s.file}), encoding="utf-8")
-        with replacing(path) as part:
-            part.write_text(tokenizer.to_str(), encoding="utf-8")
+        write_text(told, description)
+        write_text(texts, json.dumps({s.title: file_identity(s.file) for s in sources if s.file}))
+        write_text(path, tokenizer.to_str())
     elif (told.exists() and told.read_text(encoding="utf-8") != description) or not _trained_on(texts, sources):
         raise BertologyError(
             f"{path} was trained on other corpora or settings.\nChoose another 'work', or name it as 'tokenizer'."

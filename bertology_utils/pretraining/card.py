@@ -1,11 +1,13 @@
-"""The model card and the checksums of a finished run. Depends on nothing but what the run measured."""
+"""The model card and the checksums of a finished run. Depends on `files`, and on how `pairs` names a paradigm."""
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from bertology_utils.files import write_json, write_text
+from bertology_utils.language.pairs import paradigm_title
 
 CARD = """---
 license: {license}
@@ -70,10 +72,10 @@ def write_card(folder: Path, facts: Mapping[str, Any], rows: Mapping[str, str] |
     text = CARD.format(**{**facts, **told})
     if facts["attribution"]:
         text += f"\n{facts['attribution'].strip()}\n"
-    (folder / "README.md").write_text(re.sub(r"\n{3,}", "\n\n", text), encoding="utf-8")
+    write_text(folder / "README.md", re.sub(r"\n{3,}", "\n\n", text))
     files = ("model.safetensors", "tokenizer.json")
     sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
-    (folder / "checksums.json").write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
+    write_json(folder / "checksums.json", sums)
 
 
 def add_scores(folder: Path, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -85,7 +87,7 @@ def add_scores(folder: Path, title: str, columns: Sequence[str], rows: Sequence[
     subject = re.escape(title.partition(" (")[0])  # what it was scored on may have changed
     text = re.sub(rf"## {subject}( \(.*?\))?\n.*?(?=\n## |\Z)", "", text, flags=re.S)
     head, mark, tail = text.partition("## Intended use")
-    path.write_text(re.sub(r"\n{3,}", "\n\n", f"{head}{section}{mark}{tail}"), encoding="utf-8")
+    write_text(path, re.sub(r"\n{3,}", "\n\n", f"{head}{section}{mark}{tail}"))
 
 
 def add_grammar(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -97,10 +99,8 @@ def add_grammar(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _grammar_row(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    phenomenon, _, paradigm = row["paradigm"].partition("-")
-    name = ": ".join(filter(None, (phenomenon, paradigm))).replace("_", " ")
     interval = f"{row['accuracy']:.1f} [{row['accuracy_low']:.1f}, {row['accuracy_high']:.1f}]"
-    return name, interval, f"{row['twin']:.1f}"
+    return paradigm_title(row["paradigm"]), interval, f"{row['twin']:.1f}"
 
 
 def _rows(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -209,7 +209,7 @@ class Pretraining:
         return self.checkpoint.exists() and checkpoints.read(self.checkpoint)["step"] > 0
 
     def resume(self) -> None:
-        """Goes on from the last checkpoint, where there is one."""
+        """Goes on from the last checkpoint, where there is one: bit by bit the whole run, at the same number of threads."""
         if not self.checkpoint.exists():
             return
         state = checkpoints.read(self.checkpoint, self.device)
