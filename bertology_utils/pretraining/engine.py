@@ -209,7 +209,10 @@ class Pretraining:
         return self.checkpoint.exists() and checkpoints.read(self.checkpoint)["step"] > 0
 
     def resume(self) -> None:
-        """Goes on from the last checkpoint, where there is one: bit by bit the whole run, at the same number of threads."""
+        """Goes on from the last checkpoint, where there is one.
+
+        On one machine with one number of threads the weights are bit by bit those of a run never stopped.
+        """
         if not self.checkpoint.exists():
             return
         state = checkpoints.read(self.checkpoint, self.device)
