@@ -18,6 +18,7 @@ from bertology_utils.project import DEFAULT_MODEL, EVALUATIONS, checkpoint_steps
 _RUNG = re.compile(r"(?P<family>.+)-\d+m")
 _SEED = re.compile(r"(?P<base>.+)-seed-\d+")
 _TWIN = re.compile(r"twins-.+")
+_MEMBER = re.compile(r"ladder-\d+m(-seed-\d+)?|.+@\d+")
 _ORDER = ("Specimens", "Bilingual pair", "Sizes", "Seeds")
 
 
@@ -80,6 +81,11 @@ def checkpoints(name: str, root: Path | None = None) -> dict[int, str]:
         missing = EVALUATIONS if steps else "checkpoints"
         raise BertologyError(f"The model '{name}' comes without {missing} of its pre-training.")
     return {step: f"{name}@{step}" for step in steps} | {found[-1]["step"]: name}
+
+
+def is_member(name: str) -> bool:
+    """Whether a model is one of a series that is shown together: a rung of the ladder, its seeds, a checkpoint."""
+    return _MEMBER.fullmatch(name) is not None
 
 
 def groups(root: Path | None = None) -> dict[str, list[str]]:

@@ -1,7 +1,8 @@
 """What the generated pages say, before it is HTML: claims with results, outcomes of conflicts, run records.
 
-Depends on `ledger` and on what a run and a build leave under `_executed/`: `ledger.json` and one record a
-chapter. Everything here is computed from those files; no verdict and no number is written by hand.
+Depends on `ledger`, on `families` for names of models, and on what a run and a build leave under `_executed/`:
+`ledger.json` and one record a chapter. Everything here is computed from those files; no verdict and no number is
+written by hand.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import yaml
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.families import is_member
 from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.verdicts import predictions
 from bertology_utils.verdicts.ledger import load_claims, published_text
@@ -49,8 +51,11 @@ class Row:
 
     @property
     def recorded(self) -> tuple[dict[str, Any], ...]:
-        """Results of trained models that the repository keeps: the `full` profile first, newest first."""
-        kept = [result for result in self.results if result.get("recorded") and _is_trained(result)]
+        """Results of trained specimens that the repository keeps: the `full` profile first, newest first.
+
+        Rungs, seeds and checkpoints are told as a series, by `emergence`.
+        """
+        kept = [r for r in self.results if r.get("recorded") and _is_trained(r) and not is_member(str(r.get("model")))]
         newest = sorted(kept, key=lambda result: str(result.get("date", "")), reverse=True)
         return tuple(sorted(newest, key=lambda result: result.get("profile") != "full"))
 

@@ -22,7 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 from bertology_utils import families
 from bertology_utils.bibliography import load_references, write_bibtex
 from bertology_utils.files import read_json
-from bertology_utils.pages import contents, parts, specimen_growth, specimens, speed, validity
+from bertology_utils.pages import contents, emergence, parts, specimen_growth, specimens, speed, validity
 from bertology_utils.verdicts import reruns
 from bertology_utils.verdicts.conflicts import CONFLICTS, load_conflicts
 
@@ -195,10 +195,16 @@ class SystemsDirective(_Generated):
 
 
 class SpecimensDirective(_Generated):
-    """The embedded models, and their grammar by paradigm."""
+    """The embedded models and their grammar by paradigm, or, with the argument `claims`, which claims grow."""
+
+    optional_arguments = 1
 
     def html(self) -> str:
         root = Path(self.env.srcdir)
+        if self.arguments and self.arguments[0] == "claims":
+            return emergence.emergence_part(root, self.rows, self.link)
+        if self.arguments:
+            raise self.error(f"unknown section {self.arguments[0]!r}; known: claims")
         for path in (root / specimens.SCORES, *root.glob("models/*/*.json*")):
             self.env.note_dependency(str(path))
         scores = specimens.read_scores(root / specimens.SCORES)

@@ -7,7 +7,7 @@ text, so that they are tested without a build. `link` maps a document such as `n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -388,21 +388,31 @@ def twin_figure(rows: Sequence[Row]) -> str:
         f"Of {total} predictions about what training teaches, {model[SPECIFIC]} hold for the trained model and "
         f"{control[SPECIFIC]} for the same network with random weights."
     )
-    bars = _bar("Trained", model, total, 0) + _bar("Untrained", control, total, 1)
+    return share_figure({"Trained": model, "Untrained": control}, said)
+
+
+def share_figure(found: Mapping[str, Counter[str]], said: str, pitch: int = 46) -> str:
+    """Inline SVG: a bar for each label with the shares that hold, stay undecided and fail; `said` says it in words.
+
+    pitch: units from one bar to the next; the figure is 640 wide.
+    """
+    bars = "".join(_bar(*item, 6 + pitch * place, pitch - 10) for place, item in enumerate(found.items()))
     key = "".join(f'<span class="key key-{name}">{name}</span> ' for name in _SHARES)
+    size = f"0 0 640 {pitch * len(found) + 4}"
     return (
-        f'<figure class="twin"><svg viewBox="0 0 640 96" role="img" aria-label="{said}">{bars}</svg>'
-        f"<figcaption><p>{key}</p><p>{said}</p></figcaption></figure>"
+        f'<figure class="twin"><svg viewBox="{size}" role="img" aria-label="{escape(said)}">{bars}</svg>'
+        f"<figcaption><p>{key}</p><p>{escape(said)}</p></figcaption></figure>"
     )
 
 
-def _bar(label: str, counts: Counter[str], total: int, place: int) -> str:
+def _bar(label: str, counts: Counter[str], y: int, height: int) -> str:
     """One bar of three shares with its label and counts; 530 units stand for all predictions."""
-    x, y, parts = 104.0, 6 + 46 * place, [f'<text class="label" x="0" y="{31 + 46 * place}">{label}</text>']
+    x, base = 104.0, y + height // 2 + 7
+    parts = [f'<text class="label" x="0" y="{base}">{escape(label)}</text>']
     for name in _SHARES:
-        width = 530 * counts[name] / total
-        parts.append(f'<rect class="share share-{name}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="36"/>')
+        width = 530 * counts[name] / sum(counts.values())
+        parts.append(f'<rect class="share share-{name}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}"/>')
         if width > 26:  # a narrower share has no room for its number
-            parts.append(f'<text class="count" x="{x + 8:.1f}" y="{y + 25}">{counts[name]}</text>')
+            parts.append(f'<text class="count" x="{x + 8:.1f}" y="{base}">{counts[name]}</text>')
         x += width
     return "".join(parts)

@@ -1,0 +1,153 @@
+"""Which claims need size or training, for the specimens' page: verdicts of one recipe over steps, sizes and seeds.
+
+Depends on `families` (who belongs together), `contents` (recorded results) and `parts` (bars); pure functions from data
+to text. Every column answers the same claims: those about what training teaches that all columns could test.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from bertology_utils import families
+from bertology_utils.errors import BertologyError
+from bertology_utils.pages.contents import SPECIFIC, Row
+from bertology_utils.pages.parts import CHAPTERS, Link, claim_link, number, share_figure
+from bertology_utils.verdicts.predictions import CONTRADICTS, INCONCLUSIVE
+
+PROFILE = "live"
+SIGNS = {SPECIFIC: ("✓", "holds"), INCONCLUSIVE: ("≈", "undecided"), CONTRADICTS: ("✗", "fails")}
+START = "untrained"
+NOTHING = '<p class="empty">No run of the ladder is recorded yet: <code>bertology run --record</code> keeps them.</p>'
+Outcomes = dict[str, dict[str, dict[str, Any]]]  # column -> claim -> the verdict, and the deciding clause's values
+
+
+def emergence_part(root: Path, rows: Sequence[Row], link: Link) -> str:
+    """Bars of the columns' verdicts, how far seeds alone move them, and the claims that change; or what is missing."""
+    columns = outcomes(rows, columns_of(root))
+    if len(columns) < 3:
+        return NOTHING
+    tested = common_claims(columns)
+    counts = {label: Counter(found[name]["verdict"] for name in tested) for label, found in columns.items()}
+    holding = ", ".join(f"{counts[label][SPECIFIC]} ({label})" for label in counts)
+    said = f"Of {len(tested)} predictions about what training teaches, so many hold: {holding}."
+    verdicts = {name: [found[name]["verdict"] for found in columns.values()] for name in tested}
+    changing = [row for row in rows if len(set(verdicts.get(row.id, ()))) > 1]
+    constant = Counter(found[0] for found in verdicts.values() if len(set(found)) == 1)
+    words = ", ".join(f"{constant[verdict]} {word}" for verdict, (_, word) in SIGNS.items())
+    return (
+        share_figure(counts, said, pitch=30)
+        + seed_sentence(outcomes(rows, seeds_of(root)))
+        + staircase(changing, columns, link)
+        + f"<p>The other {constant.total()} read the same in every column: {words}.</p>"
+    )
+
+
+def columns_of(root: Path) -> dict[str, str]:
+    """Label -> model: the lowest rung's checkpoints after step 0, then the rungs; empty without a ladder."""
+    try:
+        rungs = families.rungs(root)
+    except BertologyError:
+        return {}
+    try:
+        steps = families.checkpoints(rungs[0], root)
+    except BertologyError:
+        steps = {}
+    found = {f"step {step}": model for step, model in steps.items() if step and model != rungs[0]}
+    return found | {name: name for name in rungs}
+
+
+def seeds_of(root: Path) -> dict[str, str]:
+    """Label -> model of the lowest rung's seeds; empty where it has no siblings."""
+    try:
+        return {name: name for name in families.seeds(families.rungs(root)[0], root)}
+    except BertologyError:
+        return {}
+
+
+def outcomes(rows: Sequence[Row], columns: Mapping[str, str]) -> Outcomes:
+    """What the recorded runs of the columns say of claims about training, after what the first one's control says.
+
+    Columns without a recorded run are left out. The control is the untrained twin, or something weaker still.
+    """
+    found: Outcomes = {}
+    for label, model in columns.items():
+        results = {row.id: result for row in rows if row.specific and (result := _result_of(row, model))}
+        if results:
+            found.setdefault(START, {name: _outcome(result, "control") for name, result in results.items()})
+            found[label] = {name: _outcome(result, "model") for name, result in results.items()}
+    return found
+
+
+def _result_of(row: Row, model: str) -> dict[str, Any] | None:
+    """The result of a model's recorded run on a claim that was tested with a control."""
+    mine = (r for r in row.results if r.get("recorded") and (r.get("model"), r.get("profile")) == (model, PROFILE))
+    return next((result for result in mine if result.get("control_verdict")), None)
+
+
+def _outcome(result: Mapping[str, Any], side: str) -> dict[str, Any]:
+    value = result.get("measured" if side == "model" else "control")
+    return {"verdict": result[f"{side}_verdict"], "value": value}
+
+
+def common_claims(columns: Outcomes) -> set[str]:
+    """The claims that every column tested."""
+    return set.intersection(*map(set, columns.values()))
+
+
+def seed_sentence(seeds: Outcomes) -> str:
+    """How many verdicts differ between seeds of one recipe: what a difference between columns must exceed."""
+    trained = {label: found for label, found in seeds.items() if label != START}
+    if len(trained) < 2:
+        return ""
+    tested = common_claims(trained)
+    sets = [{found[name]["verdict"] for found in trained.values()} for name in tested]
+    opposed = sum({SPECIFIC, CONTRADICTS} <= verdicts for verdicts in sets)
+    held = sorted(sum(found[name]["verdict"] == SPECIFIC for name in tested) for found in trained.values())
+    return (
+        f"<p>How much of this is luck? {len(trained)} seeds of the lowest rung, trained alike, agree on "
+        f"{sum(len(verdicts) == 1 for verdicts in sets)} of {len(tested)} predictions; {held[0]} to {held[-1]} hold, "
+        f"and {opposed} hold for one seed and fail for another. A difference between two columns means something only "
+        "beyond that.</p>"
+    )
+
+
+def staircase(rows: Sequence[Row], columns: Outcomes, link: Link) -> str:
+    """A table, a row a claim and a column a model, those first that hold from early on and to the end."""
+    ordered = sorted(rows, key=lambda row: _onset([found[row.id]["verdict"] for found in columns.values()]))
+    heads = "".join(f'<th scope="col">{escape(label)}</th>' for label in ("Claim", *columns))
+    lines = "".join(_line(row, [found[row.id] for found in columns.values()], link) for row in ordered)
+    caption = (
+        f"The {len(rows)} predictions that read differently somewhere, those first that hold from the earliest column "
+        "to the last: ✓ holds, ≈ undecided, ✗ fails. Values show on hover."
+    )
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Verdicts by step and size">'
+        f'<table class="plain grammar-map"><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _onset(verdicts: Sequence[str]) -> tuple[int, int]:
+    """The column from which on a prediction holds to the end (past the last where it does not), then how often it fails
+    rather than holds."""
+    place = len(verdicts)
+    while place and verdicts[place - 1] == SPECIFIC:
+        place -= 1
+    return place, verdicts.count(CONTRADICTS) - verdicts.count(SPECIFIC)
+
+
+def _line(row: Row, found: Sequence[Mapping[str, Any]], link: Link) -> str:
+    facts = f'<span class="facts">{CHAPTERS.get(row.notebook, row.notebook)}</span>'
+    return f'<tr><th scope="row">{claim_link(row, link)}{facts}</th>{"".join(map(_cell, found))}</tr>'
+
+
+def _cell(outcome: Mapping[str, Any]) -> str:
+    sign, word = SIGNS[outcome["verdict"]]
+    return (
+        f'<td class="outcome outcome-{word}" title="{word} at {escape(number(outcome["value"]), quote=True)}">'
+        f'<span aria-hidden="true">{sign}</span><span class="visually-hidden">{word}</span></td>'
+    )
