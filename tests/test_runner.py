@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from notebook_project import WRITE_RECORD, add_notebook, make_project
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.project import Job, model_slug, plan
+from bertology_utils.running import runner
 from bertology_utils.running.execution import Outcome, describe, environment
 from bertology_utils.running.runner import only_run, run_jobs
 
@@ -51,6 +53,21 @@ def test_a_failing_chapter_leaves_the_others_alone_and_only_what_changed_runs_ag
     outcomes, _ = run(root)
     assert {name: outcome.status for name, outcome in outcomes.items()} == {"syntax": "fresh", "layers": "done"}
     assert not layers.traceback.exists()
+
+
+def test_no_worker_idles_while_a_chapter_waits(monkeypatch):
+    def nap(order, topic):
+        began = time.time()
+        time.sleep(order.seconds)
+        return began, time.time()
+
+    monkeypatch.setattr(runner, "task", nap)
+    naps = [SimpleNamespace(job=SimpleNamespace(chapter=f"c{i}"), seconds=s) for i, s in enumerate((3, 1, 1.5, 3, 3))]
+    with runner.connect(2, None) as client:
+        spans = list(runner.collect(client, naps, SimpleNamespace(event=print)))
+    starts, ends = (sorted(times) for times in zip(*spans, strict=True))
+    assert len(spans) == len(naps)
+    assert all(start - end < 0.7 for start, end in zip(starts[2:], ends, strict=False))
 
 
 def test_a_killed_worker_runs_its_chapter_again(tmp_path):

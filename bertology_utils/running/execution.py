@@ -248,6 +248,7 @@ def execute(order: Order, report: Report = lambda done, total: None) -> Outcome:
         job.folder.mkdir(parents=True, exist_ok=True)
         job.discard_parts()
         source = nbformat.read(job.source, as_version=4)
+        report(0, len(source.cells))
         nb = papermill.execute_notebook(
             job.source,
             None,  # papermill would write half-run notebooks

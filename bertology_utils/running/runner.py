@@ -10,6 +10,7 @@ import logging
 import tempfile
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,6 @@ from bertology_utils.running.freshness import fingerprint, state
 
 DEFAULT_WORKERS = 2
 SETTINGS = {
-    # one chapter a worker and none waiting behind it: a killed worker then counts against one chapter only
-    "distributed.scheduler.worker-saturation": 1.0,
     "distributed.scheduler.allowed-failures": 2,
     "distributed.worker.memory.terminate": False,  # the memory is the kernel's, which dask does not see
     "distributed.admin.low-level-log-length": 100,
@@ -125,7 +124,7 @@ def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
             processes=True,
             memory_limit=None,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         )
         with cluster, Client(cluster, set_as_default=False) as client:
@@ -177,17 +176,31 @@ def failure(job: Job, future: Future) -> Outcome:
     return Outcome(job, "failed", 0.0, f"{type(error).__name__}: {error}")
 
 
-def collect(client: Client, orders: list[Order], display: Display) -> Iterator[Outcome]:
-    """Submit the orders and give each outcome as it comes; an interrupt cancels what is left."""
+def collect(client: Client, orders: Iterable[Order], display: Display) -> Iterator[Outcome]:
+    """Give each free worker the next order and each outcome as it comes; an interrupt cancels what runs.
+
+    Never more orders than workers: dask would queue the others behind a running chapter while another worker idles, and
+    a killed worker would count against those that only waited.
+    """
     topic = f"bertology-{uuid.uuid4().hex}"
     client.subscribe_topic(topic, display.event)
-    keys = {f"{order.job.chapter}-{uuid.uuid4().hex}": order for order in orders}
-    futures = {client.submit(task, order, topic, key=key, pure=False): order.job for key, order in keys.items()}
+    waiting, running, jobs = deque(orders), as_completed(loop=client.loop), {}
+
+    def fill() -> None:
+        while waiting and running.count() < max(1, sum(client.nthreads().values())):
+            order = waiting.popleft()
+            future = client.submit(task, order, topic, key=f"{order.job.chapter}-{uuid.uuid4().hex}", pure=False)
+            jobs[future] = order.job
+            running.add(future)
+
     try:
-        for future in as_completed(list(futures), loop=client.loop):
-            yield future.result() if future.status == "finished" else failure(futures[future], future)
+        fill()
+        for future in running:
+            job = jobs.pop(future)
+            fill()
+            yield future.result() if future.status == "finished" else failure(job, future)
     except BaseException:
-        client.cancel(list(futures))
+        client.cancel(list(jobs))
         raise
 
 
