@@ -62,7 +62,7 @@ def test_no_worker_idles_while_a_chapter_waits(monkeypatch):
         return began, time.time()
 
     monkeypatch.setattr(runner, "task", nap)
-    naps = [SimpleNamespace(job=SimpleNamespace(chapter=f"c{i}"), seconds=s) for i, s in enumerate((3, 1, 3, 3, 1.5))]
+    naps = [SimpleNamespace(job=SimpleNamespace(chapter=f"c{i}"), seconds=s) for i, s in enumerate((4, 1, 4, 4, 1, 1))]
     with runner.connect(2, None) as client:
         spans = list(runner.collect(client, naps, SimpleNamespace(event=print)))
     starts, ends = (sorted(times) for times in zip(*spans, strict=True))
