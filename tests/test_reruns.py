@@ -131,6 +131,16 @@ def test_real_data_keep_decide_undo_or_turn_a_verdict(tmp_path):
     assert data_table([]) == ""
 
 
+def test_a_second_model_is_compared_with_its_own_live_run():
+    kept = {"recorded": True}
+    runs = [("m", "live", "replicates", {}), ("m", "full", "replicates", kept), ("n", "live", "contradicts", kept),
+            ("n", "full", "replicates", kept)]  # fmt: skip
+    results = [{"model": m, "profile": p, "verdict": v} | extra for m, p, v, extra in runs]
+    html = data_table(contents.rows_of([{"id": "a", "results": results}], [claim("a")]))
+    zero, one = "<td>0 (0.0%)</td>", "<td>1 (100.0%)</td>"
+    assert f"<td>m</td><td>1</td>{one}{3 * zero}" in html and f"<td>n</td><td>1</td>{3 * zero}{one}" in html
+
+
 def test_the_recorded_benchmarks_stand_beside_the_plain_ways():
     ways = [{"way": "by hand", "cost": 2.0, "ratio": 1.0, "low": 1.0, "high": 1.0}]
     ways.append({"way": "at once", "cost": 0.5, "ratio": 4.0, "low": 3.0, "high": 5.0})

@@ -67,40 +67,45 @@ def twin_table(rows: Iterable[Row]) -> str:
 
 
 def data_table(rows: Iterable[Row]) -> str:
-    """What becomes of the live verdicts under the recorded `full` profile of the same model; empty without one."""
-    groups: dict[str, list[tuple[str, str]]] = {}
+    """What becomes of a model's live verdicts under its recorded `full` profile, by chapter; empty without one."""
+    groups: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for row in rows:
-        for full in _full_runs(row):
-            groups.setdefault(row.notebook, []).append((row.verdict, verdict_of(full)))
+        for full in (result for result in row.recorded if result.get("profile") == "full"):
+            pair = verdict_of(_live_of(row, full["model"])), verdict_of(full)
+            if not {NOT_RUN, NOT_TESTABLE} & set(pair):
+                groups.setdefault(full["model"], {}).setdefault(row.notebook, []).append(pair)
     if not groups:
         return ""
-    lines = [(_chapter(chapter), *_changes(pairs)) for chapter, pairs in groups.items()]
-    lines.append(("All", *_changes([pair for pairs in groups.values() for pair in pairs])))
-    heads = ("Chapter", "Tested", "Same", "Decided only there", "Decided only here", "Other side")
+    lines = [line for model, chapters in sorted(groups.items()) for line in _data_lines(model, chapters)]
+    heads = ("Chapter", "Model", "Tested", "Same", "Decided only full", "Decided only live", "Other side")
     return (
         "<p>The same model under the recorded profile <code>full</code>, on real data wherever the chapter has some: "
-        "how many verdicts stay, how many are decided there or here alone, and how many fall on the other side. "
+        "how many verdicts stay, how many are decided under one profile alone, and how many fall on the other side. "
         "<em>Same</em> counts <em>not specific</em> as replicating.</p>"
         + simple_table("Live and full verdicts of the same model", heads, lines)
     )
 
 
-def _full_runs(row: Row) -> list[dict[str, Any]]:
-    """The recorded full results of the model whose live verdict is shown, where both test the claim."""
-    if verdict_of(row.live) in (NOT_RUN, NOT_TESTABLE):
-        return []
-    mine = [r for r in row.recorded if r.get("profile") == "full" and r.get("model") == row.live["model"]]
-    return [result for result in mine if verdict_of(result) != NOT_TESTABLE]
+def _live_of(row: Row, model: str) -> dict[str, Any] | None:
+    """The model's own live result on the claim, of this machine or recorded."""
+    return next((r for r in row.results if (r.get("model"), r.get("profile")) == (model, "live")), None)
+
+
+def _data_lines(model: str, chapters: dict[str, list[tuple[str, str]]]) -> list[tuple[str, ...]]:
+    """A line for each chapter, then one for all."""
+    every = [pair for pairs in chapters.values() for pair in pairs]
+    lines = [*((_chapter(name), pairs) for name, pairs in chapters.items()), ("All", every)]
+    return [(name, escape(model), *_changes(pairs)) for name, pairs in lines]
 
 
 def _changes(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Number of pairs (here, there), then those alike, decided there alone, decided here alone, and opposed."""
-    sides = [(DECIDED.get(here), DECIDED.get(there)) for here, there in pairs]
-    same = sum(here == there for here, there in sides)
-    there_alone = sum(here is None and there is not None for here, there in sides)
-    here_alone = sum(here is not None and there is None for here, there in sides)
-    opposed = len(sides) - same - there_alone - here_alone
-    return str(len(sides)), *(_share(count, len(sides)) for count in (same, there_alone, here_alone, opposed))
+    """Number of pairs (live, full), then those alike, decided under full alone, under live alone, and opposed."""
+    sides = [(DECIDED.get(live), DECIDED.get(full)) for live, full in pairs]
+    same = sum(live == full for live, full in sides)
+    full_alone = sum(live is None and full is not None for live, full in sides)
+    live_alone = sum(live is not None and full is None for live, full in sides)
+    opposed = len(sides) - same - full_alone - live_alone
+    return str(len(sides)), *(_share(count, len(sides)) for count in (same, full_alone, live_alone, opposed))
 
 
 def _is_untrained(result: dict[str, Any]) -> bool:
