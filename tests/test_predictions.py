@@ -74,9 +74,37 @@ def test_too_few_items_for_a_claim_stay_inconclusive(n):
 
 
 def test_every_clause_must_hold():
-    samples = {"a": scores(0.9), "b": scores(0.5, seed=1), "c": scores(0.95, seed=2)}
+    samples = {"a": scores(0.7), "b": scores(0.3, seed=1), "c": scores(0.8, seed=2)}
     assert overall(parse("a > b + 0.1").judge(samples)) == REPLICATES
     assert overall(parse("a > b + 0.1 and a > c + 0.1").judge(samples)) == CONTRADICTS
+
+
+def items(right, of=400):
+    """That many correct answers first, then the wrong ones."""
+    return (np.arange(of) < right).astype(float)
+
+
+@pytest.mark.parametrize("text", ["a > b + 0.05", "c < d - 0.05"])
+def test_a_margin_beyond_a_perfect_score_refutes_nothing(text):
+    level = {"a": items(396), "b": items(394), "c": items(4), "d": items(6)}
+    found = judge(parse(text), None, level)
+    assert found.clauses[0].high < 0 and found.clauses[0].capped
+    assert found.verdict == INCONCLUSIVE and found.reason.startswith(f"even a perfect score would not pass {text}")
+
+
+@pytest.mark.parametrize("text", ["a > b + 0.05", "c < d - 0.05"])
+def test_what_is_below_even_without_the_margin_is_refuted_at_the_ceiling_too(text):
+    below = {"a": items(340), "b": items(394), "c": items(60), "d": items(6)}
+    found = judge(parse(text), None, below)
+    assert found.verdict == CONTRADICTS and not found.clauses[0].capped and not found.reason
+
+
+def test_only_shares_have_a_ceiling_and_a_refuted_clause_needs_none():
+    wide = {"a": items(396) * 3, "b": items(394) * 3}
+    assert judge(parse("a > b + 0.5"), None, wide).verdict == CONTRADICTS
+    mixed = {"a": items(396), "b": items(394), "c": items(100), "d": items(200)}
+    assert judge(parse("a > b + 0.05 and c > d"), None, mixed).verdict == CONTRADICTS
+    assert judge(parse("c > d + 0.05"), None, mixed).verdict == CONTRADICTS  # a perfect score would pass
 
 
 def test_the_clause_that_refutes_stands_for_the_claim_even_where_another_reaches_lower():

@@ -2,7 +2,8 @@
 
 `best_layer > chain + 0.05 and best_layer > layer_0` is read once, with Python's own parser restricted to names,
 numbers, + - * /, abs(), min(), max(), the comparisons < and >, and `and`. Each comparison is a clause; what is tested
-is the difference of its sides in the direction that it claims.
+is the difference of its sides in the direction that it claims. Where even a perfect score could not clear a margin, the
+margin cannot refute the claim.
 """
 
 import ast
@@ -41,6 +42,22 @@ class Clause:
         nodes = [node for side in (self.left, self.right) for node in ast.walk(side)]
         return {node.id for node in nodes if isinstance(node, ast.Name)} - set(FUNCTIONS)
 
+    @property
+    def margin(self) -> float:
+        """The constant by which the sides must differ: 0.05 in `a > b + 0.05` and in `a < b - 0.05`, else 0."""
+        match self.right:
+            case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=value)):
+                return float(value)
+        return 0.0
+
+    def out_of_reach(self, samples: Mapping[str, np.ndarray], means: Mapping[str, float]) -> bool:
+        """Whether the left side is a share (values from 0 to 1) that could not pass even at the end of its scale."""
+        if not isinstance(self.left, ast.Name):
+            return False
+        values = samples[self.left.id]
+        perfect = means | {self.left.id: 0.0 if self.flipped else 1.0}
+        return bool(values.min() >= 0 and values.max() <= 1 and self.excess(perfect) < 0)
+
     def sides(self, means: Mapping[str, float]) -> tuple[float, float]:
         """Values of the sides as written, left then right."""
         return evaluate(self.left, means), evaluate(self.right, means)
@@ -58,6 +75,7 @@ class ClauseResult:
     Attributes:
         detectable: the smallest true excess that as many items and seeds would have shown with power 0.8; None where
             all values are exact.
+        capped: whether the excess is refuted only by a margin that no score could have cleared; then it is undecided.
     """
 
     text: str
@@ -68,6 +86,7 @@ class ClauseResult:
     high: float
     verdict: str
     detectable: float | None = None
+    capped: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,18 +112,17 @@ class Prediction:
         arrays = as_samples({name: samples[name] for name in self.names})
         means = {name: float(array.mean()) for name, array in arrays.items()}
         draws = bootstrap(lambda m: np.array([c.excess(m) for c in self.clauses]), arrays, seed=seed)
-        sampled = {name for name, array in arrays.items() if array.ndim}
-        return tuple(
-            self._result(clause, means, draws[:, i], bool(clause.names & sampled))
-            for i, clause in enumerate(self.clauses)
-        )
+        return tuple(self._result(c, arrays, means, draws[:, i]) for i, c in enumerate(self.clauses))
 
-    def _result(self, clause: Clause, means: Mapping[str, float], draws: np.ndarray, sampled: bool) -> ClauseResult:
+    def _result(
+        self, clause: Clause, samples: Mapping[str, np.ndarray], means: Mapping[str, float], draws: np.ndarray
+    ) -> ClauseResult:
         excess = clause.excess(means)
         low, high = percentile_interval(draws, excess)
-        verdict = REPLICATES if low > 0 else CONTRADICTS if high < 0 else INCONCLUSIVE
-        least = detectable(low, high) if sampled else None
-        return ClauseResult(clause.text, *clause.sides(means), excess, low, high, verdict, least)
+        capped = high < 0 <= high + clause.margin and clause.out_of_reach(samples, means)
+        verdict = REPLICATES if low > 0 else CONTRADICTS if high < 0 and not capped else INCONCLUSIVE
+        least = detectable(low, high) if any(samples[name].ndim for name in clause.names) else None
+        return ClauseResult(clause.text, *clause.sides(means), excess, low, high, verdict, least, capped)
 
 
 def parse(text: str) -> Prediction:
@@ -175,7 +193,7 @@ def overall(clauses: tuple[ClauseResult, ...]) -> str:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What samples of one model say of a claim; with a `reason` where its positive control failed."""
+    """What samples of one model say of a claim; with a `reason` where its test could not be passed."""
 
     clauses: tuple[ClauseResult, ...] = ()
     reason: str = ""
@@ -193,12 +211,19 @@ class Judgement:
 
 
 def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str, object], seed: int = 0) -> Judgement:
-    """Judges a prediction on samples, provided that its positive control holds on them."""
+    """Judges a prediction on samples, provided that its positive control holds on them and leaves room for it."""
+    clauses = prediction.judge(samples, seed)
     for clause in given.judge(samples, seed) if given else ():
         if clause.verdict != REPLICATES:
-            reason = f"the positive control failed: {clause.text} (measured {clause.left:.2f} and {clause.right:.2f})"
-            return Judgement(prediction.judge(samples, seed), reason)
-    return Judgement(prediction.judge(samples, seed))
+            return Judgement(clauses, f"the positive control failed: {clause.text} {_measured(clause)}")
+    capped = next((clause for clause in clauses if clause.capped), None)
+    if capped and overall(clauses) == INCONCLUSIVE:
+        return Judgement(clauses, f"even a perfect score would not pass {capped.text} {_measured(capped)}")
+    return Judgement(clauses)
+
+
+def _measured(clause: ClauseResult) -> str:
+    return f"(measured {clause.left:.2f} and {clause.right:.2f})"
 
 
 def verdict(model: Judgement, control: Judgement, specific: bool) -> str:
