@@ -77,7 +77,7 @@ def test_claims_that_hold_earlier_stand_higher(family):
 def test_what_never_changes_is_counted_and_not_listed(family):
     part = emergence.emergence_part(family, rows_of(never=[OPEN] * 4, late=[OPEN, OPEN, OPEN, HOLDS]), link)
     assert "&lt;never&gt;" not in part
-    assert "The other 1 read the same in every column: 0 holds, 1 undecided, 0 fails" in part
+    assert "Alike in every column are the other 1: holds 0, undecided 1, fails 0." in part
 
 
 def test_seeds_say_how_much_of_a_difference_is_luck():
@@ -89,7 +89,7 @@ def test_seeds_say_how_much_of_a_difference_is_luck():
     rows = contents.rows_of(entries, [claim(entry["id"]) for entry in entries])
     sentence = emergence.seed_sentence(emergence.outcomes(rows, {name: name for name in SEEDS}))
     assert "2 seeds of the lowest rung, trained alike, agree on 1 of 3" in sentence
-    assert "1 to 2 hold" in sentence and "1 hold for one seed and fail for another" in sentence
+    assert "on 1 one says that it holds and another that it fails, and between 1 and 2 hold" in sentence
     assert emergence.seed_sentence(emergence.outcomes(rows, {SEEDS[0]: SEEDS[0]})) == ""
 
 

@@ -37,12 +37,12 @@ def emergence_part(root: Path, rows: Sequence[Row], link: Link) -> str:
     verdicts = {name: [found[name]["verdict"] for found in columns.values()] for name in tested}
     changing = [row for row in rows if len(set(verdicts.get(row.id, ()))) > 1]
     constant = Counter(found[0] for found in verdicts.values() if len(set(found)) == 1)
-    words = ", ".join(f"{constant[verdict]} {word}" for verdict, (_, word) in SIGNS.items())
+    words = ", ".join(f"{word} {constant[verdict]}" for verdict, (_, word) in SIGNS.items())
     return (
         share_figure(counts, said, pitch=30)
         + seed_sentence(outcomes(rows, seeds_of(root)))
         + staircase(changing, columns, link)
-        + f"<p>The other {constant.total()} read the same in every column: {words}.</p>"
+        + f"<p>Alike in every column are the other {constant.total()}: {words}.</p>"
     )
 
 
@@ -105,13 +105,13 @@ def seed_sentence(seeds: Outcomes) -> str:
         return ""
     tested = common_claims(trained)
     sets = [{found[name]["verdict"] for found in trained.values()} for name in tested]
+    agreed = sum(len(verdicts) == 1 for verdicts in sets)
     opposed = sum({SPECIFIC, CONTRADICTS} <= verdicts for verdicts in sets)
     held = sorted(sum(found[name]["verdict"] == SPECIFIC for name in tested) for found in trained.values())
     return (
-        f"<p>How much of this is luck? {len(trained)} seeds of the lowest rung, trained alike, agree on "
-        f"{sum(len(verdicts) == 1 for verdicts in sets)} of {len(tested)} predictions; {held[0]} to {held[-1]} hold, "
-        f"and {opposed} hold for one seed and fail for another. A difference between two columns means something only "
-        "beyond that.</p>"
+        f"<p>How much of this is luck? {len(trained)} seeds of the lowest rung, trained alike, agree on {agreed} of "
+        f"{len(tested)} predictions; on {opposed} one says that it holds and another that it fails, and between "
+        f"{held[0]} and {held[-1]} hold. A difference between two columns means something only beyond that.</p>"
     )
 
 
