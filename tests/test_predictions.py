@@ -99,6 +99,10 @@ def test_what_is_below_even_without_the_margin_is_refuted_at_the_ceiling_too(tex
     assert found.verdict == CONTRADICTS and not found.clauses[0].capped and not found.reason
 
 
+def test_two_perfect_scores_are_a_tie():
+    assert judge(parse("a > b + 0.1"), None, {"a": np.ones(50), "b": np.ones(50)}).verdict == INCONCLUSIVE
+
+
 def test_only_shares_have_a_ceiling_and_a_refuted_clause_needs_none():
     wide = {"a": items(396) * 3, "b": items(394) * 3}
     assert judge(parse("a > b + 0.5"), None, wide).verdict == CONTRADICTS

@@ -18,6 +18,7 @@ from bertology_utils.statistics import as_samples, bootstrap, detectable, percen
 
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
+ROUNDING = 1e-9  # equal means, a margin added and taken off again
 
 REPLICATES = "replicates"
 NOT_SPECIFIC = "replicates (not specific)"
@@ -119,7 +120,7 @@ class Prediction:
     ) -> ClauseResult:
         excess = clause.excess(means)
         low, high = percentile_interval(draws, excess)
-        capped = high < 0 <= high + clause.margin and clause.out_of_reach(samples, means)
+        capped = high < 0 and high + clause.margin > -ROUNDING and clause.out_of_reach(samples, means)
         verdict = REPLICATES if low > 0 else CONTRADICTS if high < 0 and not capped else INCONCLUSIVE
         least = detectable(low, high) if any(samples[name].ndim for name in clause.names) else None
         return ClauseResult(clause.text, *clause.sides(means), excess, low, high, verdict, least, capped)
