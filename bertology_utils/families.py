@@ -10,15 +10,19 @@ import json
 import math
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.project import DEFAULT_MODEL, EVALUATIONS, checkpoint_steps, embedded_models, find_root
 
+Found = TypeVar("Found")
+LADDER = "ladder"
 _RUNG = re.compile(r"(?P<family>.+)-\d+m")
 _SEED = re.compile(r"(?P<base>.+)-seed-\d+")
 _TWIN = re.compile(r"twins-.+")
-_MEMBER = re.compile(r"ladder-\d+m(-seed-\d+)?|.+@\d+")
+_MEMBER = re.compile(rf"{LADDER}-\d+m(-seed-\d+)?|.+@\d+")
 _ORDER = ("Specimens", "Bilingual pair", "Sizes", "Seeds")
 
 
@@ -50,7 +54,7 @@ def held_out_loss(name: str, root: Path | None = None) -> float | None:
     return found[-1]["mlm_loss"] if found else None
 
 
-def rungs(root: Path | None = None, family: str = "ladder") -> list[str]:
+def rungs(root: Path | None = None, family: str = LADDER) -> list[str]:
     """The models of one recipe in order of size, smallest first: those called `<family>-<millions>m`.
 
     Raises BertologyError where there are fewer than two.
@@ -81,6 +85,14 @@ def checkpoints(name: str, root: Path | None = None) -> dict[int, str]:
         missing = EVALUATIONS if steps else "checkpoints"
         raise BertologyError(f"The model '{name}' comes without {missing} of its pre-training.")
     return {step: f"{name}@{step}" for step in steps} | {found[-1]["step"]: name}
+
+
+def known(family: Callable[..., Found], *arguments: object) -> Found | None:
+    """What `rungs`, `seeds` or `checkpoints` finds; None where the project has no such family."""
+    try:
+        return family(*arguments)
+    except BertologyError:
+        return None
 
 
 def is_member(name: str) -> bool:

@@ -36,6 +36,7 @@ from bertology_utils.project import (
     RANDOM_PREFIX,
     checkpoint_file,
     find_root,
+    is_untrained,
     model_folder,
     not_installed,
     require_model,
@@ -140,7 +141,7 @@ def load(name: str, *, attention: str = "sdpa") -> Specimen:
         BertologyError: unknown name or step, folder without a model, package that is not installed, weights that do
             not match their checksum, a hub id that is neither cached nor reachable.
     """
-    if name.startswith(RANDOM_PREFIX):
+    if is_untrained(name):
         return _load_random(name.removeprefix(RANDOM_PREFIX), name, attention, seed=0)
     source, revision = _locate(name)
     has_head = _has_mlm_head(source)

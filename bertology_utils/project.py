@@ -145,9 +145,14 @@ def embedded_models(root: Path) -> list[str]:
     return sorted(folder.name for folder in folders if folder.suffix != ".part")
 
 
+def is_untrained(model: str) -> bool:
+    """Whether a model name asks for the untrained twin: `random:pocket-bert`."""
+    return model.startswith(RANDOM_PREFIX)
+
+
 def split_model(model: str) -> tuple[str, str, int | None]:
     """Prefix, name and step: `random:pocket-bert@40` -> ("random:", "pocket-bert", 40); else "" and None."""
-    prefix = RANDOM_PREFIX if model.startswith(RANDOM_PREFIX) else ""
+    prefix = RANDOM_PREFIX if is_untrained(model) else ""
     name = model.removeprefix(prefix)
     checkpoint = re.fullmatch(r"(.+)@(\d+)", name)
     return (prefix, checkpoint[1], int(checkpoint[2])) if checkpoint else (prefix, name, None)

@@ -92,6 +92,20 @@ def test_a_margin_beyond_a_perfect_score_refutes_nothing(text):
     assert found.verdict == INCONCLUSIVE and found.reason.startswith(f"even a perfect score would not pass {text}")
 
 
+@pytest.mark.parametrize(
+    ("text", "margin"),
+    [("a > b + 0.05", 0.05), ("a < b - 0.05", 0.05), ("a > b - 0.05", -0.05), ("a < b + 0.05", -0.05), ("a > b", 0)],
+)
+def test_a_margin_counts_in_the_claimed_direction(text, margin):
+    assert parse(text).clauses[0].margin == margin
+
+
+@pytest.mark.parametrize("text", ["a > b - 0.05", "c < d + 0.05"])
+def test_an_allowance_for_ties_excuses_nothing(text):
+    below = {"a": items(340), "b": items(394), "c": items(60), "d": items(6)}
+    assert judge(parse(text), None, below).verdict == CONTRADICTS
+
+
 @pytest.mark.parametrize("text", ["a > b + 0.05", "c < d - 0.05"])
 def test_what_is_below_even_without_the_margin_is_refuted_at_the_ceiling_too(text):
     below = {"a": items(340), "b": items(394), "c": items(60), "d": items(6)}

@@ -18,7 +18,7 @@ import yaml
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.families import is_member
-from bertology_utils.project import DEFAULT_MODEL
+from bertology_utils.project import DEFAULT_MODEL, is_untrained
 from bertology_utils.verdicts import predictions
 from bertology_utils.verdicts.ledger import load_claims, published_text
 
@@ -76,7 +76,7 @@ class Record:
 
 
 def _is_trained(result: dict[str, Any]) -> bool:
-    return not str(result.get("model", "")).startswith("random:")
+    return not is_untrained(str(result.get("model", "")))
 
 
 def verdict_of(result: dict[str, Any] | None) -> str:

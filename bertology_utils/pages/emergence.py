@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from bertology_utils import families
-from bertology_utils.errors import BertologyError
 from bertology_utils.pages.contents import SPECIFIC, Row
 from bertology_utils.pages.parts import CHAPTERS, Link, claim_link, number, share_figure
 from bertology_utils.verdicts.predictions import CONTRADICTS, INCONCLUSIVE
@@ -48,24 +47,17 @@ def emergence_part(root: Path, rows: Sequence[Row], link: Link) -> str:
 
 def columns_of(root: Path) -> dict[str, str]:
     """Label -> model: the lowest rung's checkpoints after step 0, then the rungs; empty without a ladder."""
-    try:
-        rungs = families.rungs(root)
-    except BertologyError:
-        return {}
-    try:
-        steps = families.checkpoints(rungs[0], root)
-    except BertologyError:
-        steps = {}
+    rungs = families.known(families.rungs, root) or []
+    steps = families.known(families.checkpoints, rungs[0], root) or {} if rungs else {}
     found = {f"step {step}": model for step, model in steps.items() if step and model != rungs[0]}
     return found | {name: name for name in rungs}
 
 
 def seeds_of(root: Path) -> dict[str, str]:
     """Label -> model of the lowest rung's seeds; empty where it has no siblings."""
-    try:
-        return {name: name for name in families.seeds(families.rungs(root)[0], root)}
-    except BertologyError:
-        return {}
+    rungs = families.known(families.rungs, root) or []
+    siblings = families.known(families.seeds, rungs[0], root) or [] if rungs else []
+    return {name: name for name in siblings}
 
 
 def outcomes(rows: Sequence[Row], columns: Mapping[str, str]) -> Outcomes:

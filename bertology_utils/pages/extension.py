@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,13 @@ class _Generated(SphinxDirective):
     def html(self) -> str:
         raise NotImplementedError
 
+    def section(self, sections: dict[str, Callable[[], str]]) -> str:
+        """The part that the argument names, the first one without an argument."""
+        name = self.arguments[0] if self.arguments else next(iter(sections))
+        if name not in sections:
+            raise self.error(f"unknown section {name!r}; known: {', '.join(sections)}")
+        return sections[name]()
+
     @property
     def executed(self) -> Path:
         return Path(self.env.srcdir) / EXECUTED
@@ -174,10 +182,7 @@ class RunsDirective(_Generated):
             "seeds": lambda: validity.rerun_table(reruns.read(path)),
             "speed": lambda: speed.speed_table(read_json(bench) or []),
         }
-        name = self.arguments[0] if self.arguments else "chapters"
-        if name not in sections:
-            raise self.error(f"unknown section {name!r}; known: {', '.join(sections)}")
-        return sections[name]() or "<p>Nothing of the kind is recorded yet.</p>"
+        return self.section(sections) or "<p>Nothing of the kind is recorded yet.</p>"
 
 
 class HeadlineDirective(_Generated):
@@ -201,12 +206,17 @@ class SpecimensDirective(_Generated):
 
     def html(self) -> str:
         root = Path(self.env.srcdir)
-        if self.arguments and self.arguments[0] == "claims":
-            return emergence.emergence_part(root, self.rows, self.link)
-        if self.arguments:
-            raise self.error(f"unknown section {self.arguments[0]!r}; known: claims")
         for path in (root / specimens.SCORES, *root.glob("models/*/*.json*")):
             self.env.note_dependency(str(path))
+        return self.section(
+            {
+                "grammar": lambda: self.grammar(root),
+                "claims": lambda: emergence.emergence_part(root, self.rows, self.link),
+            }
+        )
+
+    def grammar(self, root: Path) -> str:
+        """What each model is, and how much grammar it has."""
         scores = specimens.read_scores(root / specimens.SCORES)
         models = families.groups(root).get("Specimens", [])
         sections = (

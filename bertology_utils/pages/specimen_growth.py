@@ -10,7 +10,6 @@ from html import escape
 from pathlib import Path
 
 from bertology_utils import families
-from bertology_utils.errors import BertologyError
 from bertology_utils.figures import Figure, curve
 from bertology_utils.language.pairs import paradigm_title
 from bertology_utils.pages.specimens import AVERAGE, Table
@@ -22,9 +21,8 @@ NOTHING = '<p class="empty">No scores of the ladder are recorded yet: <code>bert
 
 def growth_part(root: Path, scores: Sequence[dict[str, str]]) -> str:
     """Curves and map, or what is missing; empty where the project has no ladder."""
-    try:
-        rungs = families.rungs(root)
-    except BertologyError:
+    rungs = families.known(families.rungs, root)
+    if rungs is None:
         return ""
     table = {(row["model"], row["paradigm"]): row for row in scores}
     drawn = [figure for figure in (size_curve(root, rungs, table), step_curve(root, rungs[0], table)) if figure]
@@ -33,13 +31,9 @@ def growth_part(root: Path, scores: Sequence[dict[str, str]]) -> str:
 
 def members(root: Path, rungs: Sequence[str]) -> list[str]:
     """The checkpoints of the lowest rung by step, it itself, its seeds, and the other rungs by size."""
-    found = []
-    for family in (families.checkpoints, families.seeds):
-        try:
-            found += list(family(rungs[0], root).values() if family is families.checkpoints else family(rungs[0], root))
-        except BertologyError:
-            continue
-    return list(dict.fromkeys([*found, *rungs]))
+    steps = families.known(families.checkpoints, rungs[0], root) or {}
+    siblings = families.known(families.seeds, rungs[0], root) or []
+    return list(dict.fromkeys([*steps.values(), *siblings, *rungs]))
 
 
 def _measured(row: dict[str, str], name: str) -> Measurement:
@@ -66,20 +60,14 @@ def size_curve(root: Path, rungs: Sequence[str], table: Table) -> Figure | None:
 
 
 def _seed_band(root: Path, name: str, table: Table) -> dict[str, tuple[float, float]]:
-    try:
-        siblings = families.seeds(name, root)
-    except BertologyError:
-        return {}
+    siblings = families.known(families.seeds, name, root) or []
     values = [float(table[sibling, AVERAGE]["accuracy"]) for sibling in siblings if (sibling, AVERAGE) in table]
     return {f"{name}, range over {len(values)} seeds": (min(values), max(values))} if len(values) > 1 else {}
 
 
 def step_curve(root: Path, name: str, table: Table) -> Figure | None:
     """Average accuracy against steps, step 0 as a line; None where fewer than two later steps are scored."""
-    try:
-        steps = families.checkpoints(name, root)
-    except BertologyError:
-        return None
+    steps = families.known(families.checkpoints, name, root) or {}
     scored = {step: table[model, AVERAGE] for step, model in steps.items() if (model, AVERAGE) in table}
     untrained = scored.pop(0, None)
     if len(scored) < 2:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bertology_utils.pages.contents import NOT_RUN, SPECIFIC, Row, verdict_of
 from bertology_utils.pages.parts import CHAPTERS, simple_table
-from bertology_utils.project import RANDOM_PREFIX
+from bertology_utils.project import is_untrained
 from bertology_utils.verdicts.predictions import NOT_TESTABLE
 from bertology_utils.verdicts.reruns import DECIDED, Flips, Verdict, by_chapter, flips
 
@@ -109,7 +109,7 @@ def _changes(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _is_untrained(result: dict[str, Any]) -> bool:
-    return str(result.get("model", "")).startswith(RANDOM_PREFIX) and verdict_of(result) != NOT_TESTABLE
+    return is_untrained(str(result.get("model", ""))) and verdict_of(result) != NOT_TESTABLE
 
 
 def _passes(found: Sequence[tuple[bool, str]]) -> tuple[str, ...]:

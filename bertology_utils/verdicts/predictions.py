@@ -45,10 +45,13 @@ class Clause:
 
     @property
     def margin(self) -> float:
-        """The constant by which the sides must differ: 0.05 in `a > b + 0.05` and in `a < b - 0.05`, else 0."""
+        """By how much the sides must differ: 0.05 in `a > b + 0.05` and `a < b - 0.05`, else 0.
+
+        Negative where the clause allows for a tie instead: -0.05 in `a > b - 0.05` and `a < b + 0.05`.
+        """
         match self.right:
-            case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=value)):
-                return float(value)
+            case ast.BinOp(op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=value)):
+                return float(value) if isinstance(op, ast.Sub) == self.flipped else -float(value)
         return 0.0
 
     def out_of_reach(self, samples: Mapping[str, np.ndarray], means: Mapping[str, float]) -> bool:
