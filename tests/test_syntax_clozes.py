@@ -5,6 +5,7 @@ import numpy as np
 from bertology_utils.data import material
 from bertology_utils.instruments import cloze, grammaticality
 from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.perturbations import Perturbed
 from bertology_utils.studies import syntax_clozes
 
 
@@ -65,6 +66,19 @@ def test_damage_is_measured_against_the_intact_input(tiny):
     removed = syntax_clozes.removed_arguments(tiny, 6)
     for name in ("argument", "adjunct", "random_context"):
         assert removed[name].shape == (6,) and (removed[name] >= -1e-6).all()
+
+
+def test_competence_compares_the_true_word_with_and_without_its_context(tiny):
+    items = [(("the", "cat", "sleeps"), 1), (("a", "dog", "runs"), 2), (("the", "unheardofword", "sleeps"), 1)]
+    texts, places = zip(*items, strict=True)
+    noise = [("runs", "cat", "dog"), ("the", "sleeps", "runs"), ("a", "unheardofword", "a")]
+    rows, scores = [], []
+    for sentences in (texts, noise):
+        rows.append(syntax_clozes._distributions(tiny, list(map(Perturbed, sentences, places))))
+        targets = [[words[place]] for words, place in items]
+        scores.append(cloze.word_log_probability(tiny, sentences, places, targets))
+    better = scores[0].log_probabilities[:, 0] > scores[1].log_probabilities[:, 0]
+    np.testing.assert_array_equal(syntax_clozes._competence(tiny, items, *rows), better[scores[0].covered])
 
 
 def test_real_sentences_are_damaged_in_the_same_way(tiny, monkeypatch):

@@ -47,10 +47,11 @@ def test_position_baseline_finds_roots_that_always_stand_in_one_place():
 
 
 def test_sweeps_have_one_score_a_layer_seed_and_sentence(tiny, bank):
-    distances = syntax_trees.distance_sweep(tiny, bank, rank=4, epochs=1)
-    depths = syntax_trees.depth_sweep(tiny, bank, rank=4, epochs=1, seeds=2)
+    vectors = syntax_trees.bank_vectors(tiny, bank)
+    distances = syntax_trees.distance_sweep(vectors, bank, rank=4, epochs=1)
+    depths = syntax_trees.depth_sweep(vectors, bank, rank=4, epochs=1, seeds=2)
     assert distances["uuas"].test.shape == (3, 3, 12) and depths["root"].test.shape == (3, 2, 12)
-    ranks = syntax_trees.rank_sweep(tiny, bank, 1, (2, 4), epochs=1)
+    ranks = syntax_trees.rank_sweep(vectors, bank, 1, (2, 4), epochs=1)
     assert ranks.shape == (2, 12) and ((ranks >= 0) & (ranks <= 1)).all()
 
 

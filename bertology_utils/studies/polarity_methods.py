@@ -6,7 +6,7 @@ After warstadt2019investigating, whose point is that the methods disagree. Depen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -33,36 +33,42 @@ def five_methods(specimen: Specimen, train: int, test: int, seed: int = 0, **set
         {name: npi_pairs(n, name, seed=seed, split=split) for name in CONDITIONS}
         for n, split in ((train, "train"), (test, "test"))
     )
-    joint = _readout(specimen, [pair for pairs in known.values() for pair in pairs], **settings)
-    return {name: _methods(specimen, joint, known[name], asked[name], **settings) for name in CONDITIONS}
+    vectors = {name: _vectors(specimen, pairs) for name, pairs in known.items()}
+    joint = _readout(torch.cat([*vectors.values()], dim=1), **settings)
+    found = {}
+    for name, pairs in asked.items():
+        unseen = _vectors(specimen, pairs)
+        found[name] = _trained_methods(joint(unseen), _readout(vectors[name], **settings)(unseen))
+        if specimen.has_mlm_head:
+            found[name]["cloze"] = preferences(specimen, pairs).astype(float)
+    return found
 
 
-def _methods(specimen: Specimen, joint, known: Sequence, asked: Sequence, **settings) -> dict[str, np.ndarray]:
-    odds = joint(asked)  # (2, pairs)
-    right = np.stack([odds[0] > 0, odds[1] < 0])
-    alone = _readout(specimen, known, **settings)(asked)
+def _trained_methods(joint: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
+    """Samples of the four trained methods from the log odds (2, pairs) of both readouts."""
+    right = np.stack([joint[0] > 0, joint[1] < 0])
     samples = {
         "acceptability": right.ravel(),
         "absolute pair": right.all(0),
-        "gradient pair": odds[0] > odds[1],
+        "gradient pair": joint[0] > joint[1],
         "feature probe": np.concatenate([alone[0] > 0, alone[1] < 0]),
     }
-    cloze = {"cloze": preferences(specimen, asked)} if specimen.has_mlm_head else {}
-    return {name: np.asarray(values, dtype=float) for name, values in (samples | cloze).items()}
+    return {name: np.asarray(values, dtype=float) for name, values in samples.items()}
 
 
-def _readout(specimen: Specimen, pairs: Sequence[MinimalPair], **settings):
-    """A classifier of good against bad sentences: pairs -> its log odds (2, pairs), good ones first."""
-    probe = train_probe(_vectors(specimen, pairs), [1] * len(pairs) + [0] * len(pairs), seeds=1, **settings)
+def _readout(known: torch.Tensor, **settings) -> Callable[[torch.Tensor], np.ndarray]:
+    """A classifier of good against bad sentences, learnt from vectors (2, pairs, width): vectors -> log odds."""
+    pairs = known.shape[1]
+    probe = train_probe(known.flatten(0, 1)[None], [1] * pairs + [0] * pairs, seeds=1, **settings)
 
-    def log_odds(asked: Sequence[MinimalPair]) -> np.ndarray:
-        logits = probe.logits(_vectors(specimen, asked))[0, 0]
+    def log_odds(asked: torch.Tensor) -> np.ndarray:
+        logits = probe.logits(asked.flatten(0, 1)[None])[0, 0]
         return (logits[:, 1] - logits[:, 0]).reshape(2, -1).numpy()
 
     return log_odds
 
 
 def _vectors(specimen: Specimen, pairs: Sequence[MinimalPair]) -> torch.Tensor:
-    """Middle layer, mean of the pieces, good sentences before bad ones: (1, 2 * pairs, width)."""
+    """Middle layer, mean of the pieces, good sentences before bad ones: (2, pairs, width)."""
     sentences = [list(pair.good) for pair in pairs] + [list(pair.bad) for pair in pairs]
-    return sentence_vectors(specimen, sentences, "mean")[specimen.layers // 2][None]
+    return sentence_vectors(specimen, sentences, "mean")[specimen.layers // 2].reshape(2, len(pairs), -1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
 from bertology_utils.data import material, pair_sets
 from bertology_utils.data.material import EMBEDDED
@@ -188,14 +189,13 @@ def damaged_inputs(specimen: Specimen, n: int, seed: int = 0, source: str = EMBE
         "shuffled_3": [shuffle_words(*item, rng, 3) for item in items],
         "half": [truncate(*item, (item[1] + 1) // 2) for item in items],
         "last_2": [truncate(*item, 2) for item in items],
-        "random_context": [random_context(*item, pool, rng) for item in items],
     }
+    noise = _distributions(specimen, [random_context(*item, pool, rng) for item in items])
     intact = _distributions(specimen, [Perturbed(*item) for item in items])
-    found = {}
-    for name, damaged in variants.items():
-        rows = _distributions(specimen, damaged)
-        found[name] = (rows.argmax(-1) == intact.argmax(-1)).numpy().astype(float)
-    return found | {"competence": _competence(specimen, items, variants["random_context"])}
+    guesses = {name: _distributions(specimen, damaged).argmax(-1) for name, damaged in variants.items()}
+    guesses["random_context"] = noise.argmax(-1)
+    kept = {name: (guess == intact.argmax(-1)).numpy().astype(float) for name, guess in guesses.items()}
+    return kept | {"competence": _competence(specimen, items, intact, noise)}
 
 
 def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
@@ -241,9 +241,9 @@ def removed_arguments(specimen: Specimen, n: int, seed: int = 0, source: str = E
         damaged = [drop_words(*item, spans[which]) for item, (_, spans) in zip(items, chosen, strict=True)]
         compared = cloze.compare_distributions(intact, _distributions(specimen, damaged))
         found |= {name: compared["kl"], f"same_{name}": compared["top1_agreement"].astype(float)}
-    noise = [random_context(*item, pool, rng) for item in items]
-    found["random_context"] = cloze.compare_distributions(intact, _distributions(specimen, noise))["kl"]
-    return found | {"competence": _competence(specimen, items, noise)}
+    noise = _distributions(specimen, [random_context(*item, pool, rng) for item in items])
+    found["random_context"] = cloze.compare_distributions(intact, noise)["kl"]
+    return found | {"competence": _competence(specimen, items, intact, noise)}
 
 
 def _with_both_spans(n: int, seed: int, source: str) -> list[tuple[Sentence, tuple]]:
@@ -262,16 +262,15 @@ def _spans_of(sentences: Sequence[Sentence]) -> list[tuple[Sentence, tuple]]:
     return [(sentence, spans) for sentence, spans in found if spans]
 
 
-def _distributions(specimen: Specimen, items: Sequence[Perturbed]):
+def _distributions(specimen: Specimen, items: Sequence[Perturbed]) -> torch.Tensor:
     return cloze.masked_distributions(specimen, [cloze.mask_word(item.words, item.place) for item in items])
 
 
-def _competence(specimen: Specimen, items: Sequence[tuple], noise: Sequence[Perturbed]) -> np.ndarray:
-    targets = [[words[place]] for words, place in items]
-    values = [cloze.word_log_probability(specimen, [i[0] for i in part], [i[1] for i in part], targets)
-              for part in (items, [(d.words, d.place) for d in noise])]
-    usable = values[0].covered
-    return (values[0].log_probabilities[usable, 0] > values[1].log_probabilities[usable, 0]).astype(float)
+def _competence(specimen: Specimen, items: Sequence[tuple], intact: torch.Tensor, noise: torch.Tensor) -> np.ndarray:
+    """Is the true word more probable in the sentence than among random words? 0/1 over words of one piece."""
+    pieces = [cloze.single_piece(specimen, words[place]) for words, place in items]
+    return np.array([float(a[piece] > b[piece]) for a, b, piece in zip(intact, noise, pieces, strict=True)
+                     if piece is not None])
 
 
 # Templates and the suite ----------------------------------------------------------------------------------------------

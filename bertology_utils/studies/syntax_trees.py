@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from bertology_utils.activations import word_vectors
 from bertology_utils.data.material import Treebank
@@ -46,35 +47,47 @@ def punctuation_mask(sentences: Sequence[Sentence]) -> list[list[bool]]:
     return [[tag != "PUNCT" for tag in sentence.upos] for sentence in sentences]
 
 
-def distance_sweep(specimen: Specimen, bank: Treebank, **settings) -> dict[str, LayerScores]:
+@dataclass(frozen=True)
+class BankVectors:
+    """Vectors of a treebank's words at all layers, `(layers + 1, words, width)` a sentence: what all sweeps read."""
+
+    train: list[torch.Tensor]
+    development: list[torch.Tensor]
+    test: list[torch.Tensor]
+
+
+def bank_vectors(specimen: Specimen, bank: Treebank) -> BankVectors:
+    """Encodes every sentence of the treebank once."""
+    vectors = iter(word_vectors(specimen, [s.words for s in bank.sentences]))
+    return BankVectors(*([next(vectors) for _ in part] for part in (bank.train, bank.development, bank.test)))
+
+
+def distance_sweep(vectors: BankVectors, bank: Treebank, **settings) -> dict[str, LayerScores]:
     """Distance probes at every layer: `uuas` and `spearman`; settings as in `structural.fit_distance_probe`."""
-    parts = _split(word_vectors(specimen, [s.words for s in bank.sentences]), bank)
-    probe = structural.fit_distance_probe(parts[0], [s.heads for s in bank.train], **settings)
+    probe = structural.fit_distance_probe(vectors.train, [s.heads for s in bank.train], **settings)
     scores = [
-        structural.score_distances(probe.distances(vectors), [s.heads for s in part], punctuation_mask(part))
-        for vectors, part in zip(parts[1:], (bank.development, bank.test), strict=True)
+        structural.score_distances(probe.distances(read), [s.heads for s in part], punctuation_mask(part))
+        for read, part in ((vectors.development, bank.development), (vectors.test, bank.test))
     ]
     return {name: _layer_scores(*(getattr(score, name) for score in scores)) for name in ("uuas", "spearman")}
 
 
-def depth_sweep(specimen: Specimen, bank: Treebank, **settings) -> dict[str, LayerScores]:
+def depth_sweep(vectors: BankVectors, bank: Treebank, **settings) -> dict[str, LayerScores]:
     """Depth probes at every layer: `root` (0/1) and `spearman`; settings as in `structural.fit_depth_probe`."""
-    parts = _split(word_vectors(specimen, [s.words for s in bank.sentences]), bank)
-    probe = structural.fit_depth_probe(parts[0], [s.heads for s in bank.train], **settings)
+    probe = structural.fit_depth_probe(vectors.train, [s.heads for s in bank.train], **settings)
     scores = [
-        structural.score_depths(probe.depths(vectors), [s.heads for s in part], punctuation_mask(part))
-        for vectors, part in zip(parts[1:], (bank.development, bank.test), strict=True)
+        structural.score_depths(probe.depths(read), [s.heads for s in part], punctuation_mask(part))
+        for read, part in ((vectors.development, bank.development), (vectors.test, bank.test))
     ]
     return {name: _layer_scores(*(getattr(score, name) for score in scores)) for name in ("root", "spearman")}
 
 
-def rank_sweep(specimen: Specimen, bank: Treebank, layer: int, ranks: Sequence[int], **settings) -> np.ndarray:
+def rank_sweep(vectors: BankVectors, bank: Treebank, layer: int, ranks: Sequence[int], **settings) -> np.ndarray:
     """UUAS on test sentences of distance probes of several ranks at one layer, averaged over seeds.
 
     Returns `(ranks, sentences)`; settings as in `structural.fit_distance_probe`.
     """
-    vectors = [v[layer : layer + 1] for v in word_vectors(specimen, [s.words for s in bank.sentences])]
-    train, _, test = _split(vectors, bank)
+    train, test = ([v[layer : layer + 1] for v in part] for part in (vectors.train, vectors.test))
     found = []
     for rank in ranks:
         probe = structural.fit_distance_probe(train, [s.heads for s in bank.train], rank=rank, **settings)
@@ -187,11 +200,6 @@ def _arborescences(maps, sentences, place: tuple[int, int], flipped: bool) -> np
         tree = trees.maximum_arborescence(scored, sentence.heads.index(-1))
         scores.append(trees.undirected_score(tree, sentence.heads, keep))
     return np.array(scores)
-
-
-def _split(vectors: list, bank: Treebank) -> tuple[list, list, list]:
-    first, second = len(bank.train), len(bank.train) + len(bank.development)
-    return vectors[:first], vectors[first:second], vectors[second:]
 
 
 def _layer_scores(development: np.ndarray, test: np.ndarray) -> LayerScores:
