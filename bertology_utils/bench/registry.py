@@ -35,13 +35,21 @@ _LIST = (
     ),
     Benchmark(
         "structural-probe",
-        "distance probes at every layer, beside the original procedure",
+        "distance probes at every layer from 600 sentences, beside the original procedure",
         "run",
         instruments.prepare_structural,
         smoke={"train": 20, "test": 4, "epochs": 1, "rank": 4, "every": 16},
         full={"train": 600, "test": 400, "epochs": 20, "rank": 64},
         bar=20.0,
-        rounds=1,
+    ),
+    Benchmark(
+        "structural-probe-2000",
+        "the same from 2,000 sentences, where starting a process for each layer weighs less",
+        "run",
+        instruments.prepare_structural,
+        smoke={"train": 40, "test": 4, "epochs": 1, "rank": 4, "every": 16},
+        full={"train": 2000, "test": 400, "epochs": 20, "rank": 64},
+        bar=20.0,
     ),
     Benchmark(
         "self-similarity",
