@@ -1,6 +1,8 @@
-"""The package's parts know only what is to their left in `ORDER`: imports go one way."""
+"""The package's parts know only what is to their left in `ORDER`: imports go one way. All code has one style."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,11 @@ def test_a_part_knows_only_what_is_to_its_left(path):
     own = path.relative_to(PACKAGE).with_suffix("").parts[0]
     right = [m for m in modules_imported(path) if own != "__init__" and ORDER.index(part_of(m)) > ORDER.index(own)]
     assert not right
+
+
+@pytest.mark.parametrize("command", [("check",), ("format", "--check")], ids=" ".join)
+def test_ruff_finds_nothing(command):
+    found = subprocess.run(
+        [sys.executable, "-m", "ruff", *command, "--no-cache", "."], cwd=PACKAGE.parent, capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stdout

@@ -33,8 +33,10 @@ def test_word_identity_is_learnable_but_not_selective():
     features = torch.stack([identity, tags]) + 0.05 * torch.randn(2, 800, 40, generator=generator)
     task_labels = tag_of[types].numpy()
     control_labels = np.array(controls.ControlTask.of(task_labels.tolist()).labels([f"w{t}" for t in types.tolist()]))
-    score = [probes.probe_correctness(features[:, :600], y[:600], features[:, 600:], y[600:])
-             for y in (task_labels, control_labels)]
+    score = [
+        probes.probe_correctness(features[:, :600], y[:600], features[:, 600:], y[600:])
+        for y in (task_labels, control_labels)
+    ]
     means = controls.selectivity(*score).mean((1, 2))
     assert abs(means[0]) < 0.05 and means[1] > 0.3
 

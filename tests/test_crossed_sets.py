@@ -45,12 +45,15 @@ def test_things_cross_where_each_has_what_the_other_lacks(folder):
         ("he [MASK] the soup .", "he [MASK] the drum .", "ate", "heard"),
     ]
     assert told(crossed_sets.property_items(9, source="forbes")) == [
-        ("a house is very [MASK] .", "a soup spoon is very [MASK] .", "big", "small")]
+        ("a house is very [MASK] .", "a soup spoon is very [MASK] .", "big", "small")
+    ]
     assert told(crossed_sets.comparison_items(9, source="forbes")) == [
-        ("a house is [MASK] than a soup spoon .", "a soup spoon is [MASK] than a house .", "larger", "smaller")]
+        ("a house is [MASK] than a soup spoon .", "a soup spoon is [MASK] than a house .", "larger", "smaller")
+    ]
     kinds = crossed_sets.attribute_items(9, source="forbes")
     assert told(kinds["functional"]) == [
-        ("a soup spoon is used for [MASK] .", "a drum is used for [MASK] .", "eating", "music")]
+        ("a soup spoon is used for [MASK] .", "a drum is used for [MASK] .", "eating", "music")
+    ]
     assert {item.targets for item in kinds["perceptual"]} == {("big", "light"), ("big", "loud"), ("light", "loud")}
 
 

@@ -19,8 +19,10 @@ KINDS = {
         LAYERS, published={"study": 0.8}, baselines={"chance": 0.25}, caption="Layers & all"
     ),
     "curve": lambda: figures.curve([1, 10, 100], {"a": RANDOM.random((3, 9))}, logx=True, bands={"seeds": (0.2, 0.4)}),
-    "dots": lambda: dots({"how": ["x", "y"]}, {"loss": {"x": Dots(np.array([1, 2]), 1.5, 1, 2, True),
-                                                        "y": Dots(np.array([0, 1]), 0.5, -1, 2, False)}}),
+    "dots": lambda: dots(
+        {"how": ["x", "y"]},
+        {"loss": {"x": Dots(np.array([1, 2]), 1.5, 1, 2, True), "y": Dots(np.array([0, 1]), 0.5, -1, 2, False)}},
+    ),
     "head_map": lambda: figures.head_map(RANDOM.random((3, 4)), marks=[(2, 3)]),
     "bars": lambda: figures.bars({"model": [1, 0, 1, 1], "twin": 0.5}, published={"model": 0.9}),
     "grouped": lambda: figures.bars({"nsubj": {"model": 0.9, "twin": 0.4}, "obj": {"model": 0.7, "twin": 0.4}}),

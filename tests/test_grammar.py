@@ -45,8 +45,18 @@ def test_every_sentence_is_one_tree(sentences):
         assert "dep" not in sentence.deprels
         assert (breadth_first_distances(sentence.heads) >= 0).all(), "not connected"
         assert len(sentence.arcs()) == len(sentence.words) - 1
-        annotations = (sentence.upos, sentence.heads, sentence.deprels, sentence.number, sentence.tense, sentence.roles,
-                       sentence.entities, sentence.chunks, sentence.ancestors, sentence.lemmas)
+        annotations = (
+            sentence.upos,
+            sentence.heads,
+            sentence.deprels,
+            sentence.number,
+            sentence.tense,
+            sentence.roles,
+            sentence.entities,
+            sentence.chunks,
+            sentence.ancestors,
+            sentence.lemmas,
+        )
         assert {len(layer) for layer in annotations} == {len(sentence.words)}
 
 
@@ -87,8 +97,9 @@ def test_forms_are_those_of_the_number(sentences):
     nouns = {noun.singular: noun for group in lexicon.nouns.values() for noun in group}
     third = {verb.base: verb.third for group in lexicon.verbs.values() for verb in group}
     for sentence in sentences:
-        for word, tag, lemma, number, tense in zip(sentence.words, sentence.upos, sentence.lemmas, sentence.number,
-                                                    sentence.tense, strict=True):
+        for word, tag, lemma, number, tense in zip(
+            sentence.words, sentence.upos, sentence.lemmas, sentence.number, sentence.tense, strict=True
+        ):
             if tag == "NOUN":
                 assert word == nouns[lemma].form(number)
             elif tag == "VERB" and tense == "present" and number == "plural":
@@ -121,9 +132,33 @@ def test_chunks_and_ancestors_are_well_formed(sentences):
 
 def test_every_construction_occurs(sentences):
     deprels = {label for sentence in sentences for label in sentence.deprels}
-    assert deprels >= {"nsubj", "nsubj:pass", "obj", "iobj", "det", "amod", "advmod", "obl", "obl:agent", "case",
-                       "nmod", "nmod:poss", "acl:relcl", "ccomp", "xcomp", "mark", "aux", "aux:pass", "cop", "conj",
-                       "cc", "advcl", "punct", "root", "nummod"}
+    assert deprels >= {
+        "nsubj",
+        "nsubj:pass",
+        "obj",
+        "iobj",
+        "det",
+        "amod",
+        "advmod",
+        "obl",
+        "obl:agent",
+        "case",
+        "nmod",
+        "nmod:poss",
+        "acl:relcl",
+        "ccomp",
+        "xcomp",
+        "mark",
+        "aux",
+        "aux:pass",
+        "cop",
+        "conj",
+        "cc",
+        "advcl",
+        "punct",
+        "root",
+        "nummod",
+    }
     roles = {role for sentence in sentences for role in sentence.roles}
     assert roles >= {"agent", "patient", "recipient", "location", "instrument", "experiencer", "theme"}
     assert {entity for sentence in sentences for entity in sentence.entities} == {None, "PERSON", "CITY", "COUNTRY"}

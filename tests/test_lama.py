@@ -31,8 +31,10 @@ def folder(tmp_path, monkeypatch):
 
     facts = [{"sub_label": f"the old town {i}", "obj_label": COLOURS[i % 4]} for i in range(24)]
     odd = [{"sub_label": "a b c d e f g h i", "obj_label": "red"}, {"sub_label": "the sea", "obj_label": "dark blue"}]
-    write("lama_probe_raw/relations.jsonl", [{"relation": "P1", "template": "[X] is [Y] ."},
-                                             {"relation": "P2", "template": "[X] has [Y]"}])
+    write(
+        "lama_probe_raw/relations.jsonl",
+        [{"relation": "P1", "template": "[X] is [Y] ."}, {"relation": "P2", "template": "[X] has [Y]"}],
+    )
     write("lama_probe_raw/TREx/P1.jsonl", facts + odd)
     write("lama_probe_raw/TREx/P2.jsonl", facts[:5])
     mined = [{"relation": "P1", "template": "see [Y] [X]."}, {"relation": "P1", "template": "[X]'s [Y], ."}]
@@ -81,7 +83,8 @@ def test_primes_are_kassner_s_and_answers_any_piece(folder, tiny):
     scores = knowledge.relation_scores(tiny, "P1", ("{}",), 12, "lama + lpaqa + factbook")
     primed = knowledge.mispriming_effect(tiny, scores, source="lama_altered")
     assert {name: values.shape for name, values in primed.items()} == dict.fromkeys(
-        ("plain", "misprimed", "gives_the_prime"), (1,))
+        ("plain", "misprimed", "gives_the_prime"), (1,)
+    )
 
 
 def test_the_factbook_s_countries_are_facts_too(folder, monkeypatch):
@@ -93,7 +96,10 @@ def test_the_factbook_s_countries_are_facts_too(folder, monkeypatch):
     assert lama.relations() == ["P1", "P2", "capital", "language"], "objects of two words are left out"
     (fact,) = lama.facts("capital")
     assert [" ".join(p.words) for p in fact.prompts()] == [
-        "The capital of Peru is [MASK] .", "[MASK] is the capital of Peru .", "Peru has its capital in [MASK] ."]
+        "The capital of Peru is [MASK] .",
+        "[MASK] is the capital of Peru .",
+        "Peru has its capital in [MASK] .",
+    ]
 
 
 def test_facts_are_divided_by_what_the_name_tells(folder, tiny, monkeypatch):

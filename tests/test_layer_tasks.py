@@ -18,7 +18,7 @@ def test_every_sentence_task_has_labels_and_items(name):
     for part in (task.train, task.test):
         assert len(part.items) == len(part.labels) > 10
         assert len(set(part.labels)) > 1
-        assert max(i for i, in part.items) < len(part.sentences)
+        assert max(i for (i,) in part.items) < len(part.sentences)
 
 
 @pytest.mark.parametrize("name", layer_tasks.ALTERATIONS)

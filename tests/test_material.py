@@ -200,8 +200,10 @@ def test_word_tasks_and_sentence_tasks_on_a_treebank(folder):
 
 
 def test_open_sesame_points_at_its_target(folder):
-    for name, train, unseen in (("aux", "our dogs can move\t2\n", "the cat that will eat can run\t5\n"),
-                                ("sbjn", "my ant will move\t1\n", "my queen bee will move\t2\n")):
+    for name, train, unseen in (
+        ("aux", "our dogs can move\t2\n", "the cat that will eat can run\t5\n"),
+        ("sbjn", "my ant will move\t1\n", "my queen bee will move\t2\n"),
+    ):
         write(folder / f"agreement/lin_open_sesame/data_{name}/{name}.train", train)
         write(folder / f"agreement/lin_open_sesame/data_{name}/{name}.gen", unseen)
     (known,) = ambiguous.pointed_sentences(9, False, source="open_sesame")

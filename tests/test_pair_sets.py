@@ -66,8 +66,12 @@ def folder(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(lines if isinstance(lines, str) else "".join(line + "\n" for line in lines), encoding="utf-8")
 
-    for name, frame in (("simple_agrmt", "the S V"), ("prep_anim", "the S near the N V"),
-                        ("subj_rel", "the S that saw the N V"), ("obj_rel_across_anim", "the S that the N saw V")):
+    for name, frame in (
+        ("simple_agrmt", "the S V"),
+        ("prep_anim", "the S near the N V"),
+        ("subj_rel", "the S that saw the N V"),
+        ("obj_rel_across_anim", "the S that the N saw V"),
+    ):
         write(f"agreement/marvin_linzen_text/{name}.txt", marvin(frame))
     for name in ("prep_inanim", "obj_rel_across_inanim"):
         write(f"agreement/marvin_linzen_text/{name}.txt", [])

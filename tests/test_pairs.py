@@ -37,7 +37,7 @@ def test_agreement_pairs_differ_in_one_verb_form(attractors, nonsense):
         assert (pair.good[pair.focus], pair.bad[pair.focus]) in forms
         subject, number = pair.condition["subject"], pair.condition["number"]
         assert numbers[pair.good[subject]] == number
-        between = [numbers[w] for w in pair.good[subject + 1:pair.focus] if w in numbers]
+        between = [numbers[w] for w in pair.good[subject + 1 : pair.focus] if w in numbers]
         assert between.count("plural" if number == "singular" else "singular") == attractors == len(between)
         singular = pair.good[pair.focus] in set(verbs.values()) | {"is", "was"}
         assert singular == (number == "singular")

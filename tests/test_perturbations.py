@@ -22,8 +22,9 @@ def test_shuffling_keeps_the_words_the_place_and_the_final_mark():
 
 def test_larger_blocks_keep_more_neighbours():
     rng, words = np.random.default_rng(1), [str(i) for i in range(24)]
-    together = {size: np.mean([_neighbours(p.shuffle_words(words, 23, rng, size).words) for _ in range(40)])
-                for size in (1, 3)}
+    together = {
+        size: np.mean([_neighbours(p.shuffle_words(words, 23, rng, size).words) for _ in range(40)]) for size in (1, 3)
+    }
     assert together[3] > together[1] + 0.4
 
 

@@ -96,8 +96,9 @@ def test_ridge_equals_sklearn_and_its_leave_one_out_equals_refitting():
             misses = []
             for item in range(30):
                 rest = np.delete(np.arange(30), item)
-                misses.append(Ridge(alpha=penalty).fit(scaled[rest], targets[rest]).predict(scaled[[item]])
-                              - targets[item].item())
+                misses.append(
+                    Ridge(alpha=penalty).fit(scaled[rest], targets[rest]).predict(scaled[[item]]) - targets[item].item()
+                )
             errors.append(np.square(misses).mean())
         assert penalties[int(np.argmin(errors))] == probe.penalty[layer]
 

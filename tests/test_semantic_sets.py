@@ -60,14 +60,18 @@ def test_senses_are_the_two_frequent_ones_in_a_window_around_the_noun(folder):
 
 def tree(identity, words, argument, verb):
     """A flat tree: the argument below the verb, all else below the argument."""
-    rows = [f"{i}\t{word}\t{word}\t{'VERB' if i == verb else 'NOUN'}\t_\t_\t"
-            f"{0 if i == verb else verb if i == argument else argument}\tdep\t_\t_" for i, word in enumerate(words, 1)]
+    rows = [
+        f"{i}\t{word}\t{word}\t{'VERB' if i == verb else 'NOUN'}\t_\t_\t"
+        f"{0 if i == verb else verb if i == argument else argument}\tdep\t_\t_"
+        for i, word in enumerate(words, 1)
+    ]
     return "\n".join([f"# sent_id = {identity}", *rows]) + "\n\n"
 
 
 @pytest.fixture
 def rated(folder, tmp_path):
     """Sentence 1 of the training part of UDS is the second tree; the development part has lost its first sentence."""
+
     def ratings(*held):
         return {"protoroles": {key: {"value": float(key in held) - 0.5} for key in semantic_sets.UDS_PROPERTIES}}
 
@@ -105,8 +109,13 @@ def rated(folder, tmp_path):
 def test_proto_roles_find_their_sentences_in_the_older_order_and_after_a_loss(rated):
     known, unseen = rated
     source = "uds_protoroles + ud_english_ewt + uner_ewt"
-    asked = {split: {i.words[i.place]: (i.words[i.verb], i.label)
-                     for i in semantic_sets.proto_role_items(9, split, source=source)} for split in ("train", "test")}
+    asked = {
+        split: {
+            i.words[i.place]: (i.words[i.verb], i.label)
+            for i in semantic_sets.proto_role_items(9, split, source=source)
+        }
+        for split in ("train", "test")
+    }
     assert asked["train"] == {known[0]: ("ran", "volition+sentience"), known[1]: ("slept", "")}
     assert asked["test"] == {unseen[0]: ("sat", "change_of_place"), unseen[1]: ("fell", "change_of_state")}
     assert semantic_sets.proto_role_items(3, "test") == semantic_tasks.proto_role_items(3, "test")

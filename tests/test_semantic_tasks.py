@@ -160,8 +160,9 @@ def test_planted_values_are_read_outside_the_trained_range():
     inside, outside = np.arange(100, 300), np.arange(300, 500)
     vectors = torch.randn(3, 400, 16, generator=torch.Generator().manual_seed(0))
     planted = measures.plant_values(vectors, [*inside, *outside], inside.std())
-    errors = [np.mean((measures.read_values(v[:, :200], inside, v[:, 200:])[1] - outside) ** 2)
-              for v in (vectors, planted)]
+    errors = [
+        np.mean((measures.read_values(v[:, :200], inside, v[:, 200:])[1] - outside) ** 2) for v in (vectors, planted)
+    ]
     assert errors[1] < 0.5 * inside.var() < errors[0]
 
 

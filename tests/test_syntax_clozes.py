@@ -22,8 +22,9 @@ def test_templates_are_chosen_on_the_other_half(tiny, monkeypatch):
 
 
 def test_a_template_that_always_works_is_the_best_one(tiny, monkeypatch):
-    monkeypatch.setattr(syntax_clozes, "_hits",
-                        lambda s, template, known, c: np.full(len(known), float("kind of" in template)))
+    monkeypatch.setattr(
+        syntax_clozes, "_hits", lambda s, template, known, c: np.full(len(known), float("kind of" in template))
+    )
     found = syntax_clozes.template_spread(tiny)
     assert found["best_template"].mean() == 1 and found["worst_template"].mean() == 0
 
@@ -57,7 +58,8 @@ def test_whole_sentences_are_judged_by_paradigm_as_for_the_recorded_scores(tiny,
     found = syntax_clozes.paradigms(tiny, 3, source="zorro")
     recorded = grammaticality.score(tiny, grammaticality.load_suite("zorro", 3).paradigms.items())
     assert {name: values.mean() for name, values in found.items()} == {
-        name: recorded[name].value for name in ("case", "number")}
+        name: recorded[name].value for name in ("case", "number")
+    }
 
 
 def test_damage_is_measured_against_the_intact_input(tiny):

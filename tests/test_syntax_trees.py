@@ -30,8 +30,10 @@ def test_the_layer_is_chosen_on_development_scores_alone():
 
 
 def test_the_chain_is_scored_as_the_plain_definition_does(bank):
-    plain = [trees.uuas(trees.linear_chain_distances(len(s.words)), s.heads, [t != "PUNCT" for t in s.upos])
-             for s in bank.test]
+    plain = [
+        trees.uuas(trees.linear_chain_distances(len(s.words)), s.heads, [t != "PUNCT" for t in s.upos])
+        for s in bank.test
+    ]
     assert np.allclose(syntax_trees.chain_scores(bank.test)["uuas"], plain)
 
 
@@ -73,9 +75,12 @@ def test_a_planted_head_is_found_in_either_direction(bank):
         return found
 
     parts = [maps(part) for part in (bank.development, bank.test)]
-    scores = [np.stack([trees.uuas(-np.maximum(m, m.swapaxes(-1, -2)), s.heads)
-                        for m, s in zip(found, part, strict=True)], -1)
-              for found, part in zip(parts, (bank.development, bank.test), strict=True)]
+    scores = [
+        np.stack(
+            [trees.uuas(-np.maximum(m, m.swapaxes(-1, -2)), s.heads) for m, s in zip(found, part, strict=True)], -1
+        )
+        for found, part in zip(parts, (bank.development, bank.test), strict=True)
+    ]
     planted = AttentionTrees(*scores, *parts)
     assert planted.best == (1, 2) and planted.best_test.min() == 1
     assert syntax_trees.directed_trees(planted, bank, candidates=3).min() == 1

@@ -1,6 +1,6 @@
 """Memory that must not grow: the peak of a piece of work beside that of a larger one, each in a process of its own.
 
-    python -m bertology_utils.bench.memory WORK SENTENCES WORDS
+python -m bertology_utils.bench.memory WORK SENTENCES WORDS
 """
 
 import mmap

@@ -144,8 +144,9 @@ def _readable(source: str, split: str, folder: str) -> tuple[Sentence, ...]:
     trees = [tree for tree in data.load(sources(source)[0], split) if fits(tree.words) and _has_edge(tree)]
     layers = [{row.identity: row for row in data.load(name, split)} for name in sources(source)[1:]]
     rows = [[layer.get(tree.identity) for layer in layers] for tree in trees]
-    whole = [all(row and len(row.words) == len(tree.words) for row in found)
-             for tree, found in zip(trees, rows, strict=True)]
+    whole = [
+        all(row and len(row.words) == len(tree.words) for row in found) for tree, found in zip(trees, rows, strict=True)
+    ]
     found = tuple(from_tree(tree, *row) for tree, row, kept in zip(trees, rows, whole, strict=True) if kept)
     if not found:
         lengths = f"{LENGTHS[0]} to {LENGTHS[-1]} words"

@@ -111,9 +111,7 @@ def gate_gradients(model: nn.Module, batch: Batch, loss: ItemLoss, keep: Tensor 
     return torch.autograd.grad(per_item.sum(), gates)[0]
 
 
-def head_importance(
-    model: nn.Module, batches: Iterable[Batch], loss: ItemLoss, keep: Tensor | None = None
-) -> Tensor:
+def head_importance(model: nn.Module, batches: Iterable[Batch], loss: ItemLoss, keep: Tensor | None = None) -> Tensor:
     """|dL(x)/dgate| per example: (examples, layers, heads); its mean over examples is I_h of michel2019sixteen.
 
     Deviation: per example, where the published code adds |.| over tokens in all but the last layer. The model is put

@@ -74,8 +74,10 @@ def expected_layer_samples(cumulative: np.ndarray, name: str) -> dict[str, np.nd
     sum_l l * (s_l - s_(l-1)) = L * s_L - sum_(l<L) s_l, so items can be resampled (tenney2019bert gives no interval).
     """
     layers = len(cumulative) - 1
-    return {f"{name}_moment": layers * cumulative[-1] - cumulative[:-1].sum(0),
-            f"{name}_gain": cumulative[-1] - cumulative[0]}
+    return {
+        f"{name}_moment": layers * cumulative[-1] - cumulative[:-1].sum(0),
+        f"{name}_gain": cumulative[-1] - cumulative[0],
+    }
 
 
 def layers_to_share(cumulative: np.ndarray, share: float = 0.8, folds: int = 6) -> np.ndarray:

@@ -55,9 +55,7 @@ class Probe:
         return (-picked / math.log(2)).numpy()
 
 
-def stack_words(
-    vectors: Sequence[torch.Tensor], chosen: Sequence[tuple[int, int]] | None = None
-) -> torch.Tensor:
+def stack_words(vectors: Sequence[torch.Tensor], chosen: Sequence[tuple[int, int]] | None = None) -> torch.Tensor:
     """Word vectors of sentences, each ``(layers, words, width)``, as one tensor ``(layers, items, width)``.
 
     ``chosen`` names items as (sentence, word); without it every word is taken, sentence by sentence.
@@ -67,9 +65,7 @@ def stack_words(
     return torch.stack([vectors[sentence][:, word] for sentence, word in chosen], dim=1)
 
 
-def encode_labels(
-    train: Sequence[Hashable], test: Sequence[Hashable]
-) -> tuple[np.ndarray, np.ndarray, list[Hashable]]:
+def encode_labels(train: Sequence[Hashable], test: Sequence[Hashable]) -> tuple[np.ndarray, np.ndarray, list[Hashable]]:
     """Labels as integers, and their names. A test label that training never showed is -1, which counts as wrong."""
     names = sorted(set(train), key=str)
     index = {name: place for place, name in enumerate(names)}
@@ -232,8 +228,10 @@ class ScalarMix:
     def correct(self, features: torch.Tensor, labels: Labels) -> np.ndarray:
         """Whether each item is right: 0/1 ``(mixes, seeds, items)``, from ``(layers, items, width)``."""
         scaled = self.standardise(features.float())[:, None]
-        found = [_forward(_mixed(share[None], scaled), _only(self.stages, place), self.relu).argmax(-1)[0]
-                 for place, share in enumerate(self.shares)]  # one mix at a time: (mixes, seeds, items, width) is large
+        found = [
+            _forward(_mixed(share[None], scaled), _only(self.stages, place), self.relu).argmax(-1)[0]
+            for place, share in enumerate(self.shares)
+        ]  # one mix at a time: (mixes, seeds, items, width) is large
         return (torch.stack(found).numpy() == np.asarray(labels)).astype(float)
 
 
@@ -311,9 +309,7 @@ def _mixed(shares: torch.Tensor, scaled: torch.Tensor) -> torch.Tensor:
     return torch.einsum("msl,lsnd->msnd", shares, scaled.expand(-1, shares.shape[1], -1, -1))
 
 
-def _only(
-    stages: Sequence[tuple[torch.Tensor, torch.Tensor]], place: int
-) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def _only(stages: Sequence[tuple[torch.Tensor, torch.Tensor]], place: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
     return [(weight[place : place + 1], bias[place : place + 1]) for weight, bias in stages]
 
 
@@ -361,9 +357,7 @@ def _cross_entropy(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 
     ``logits (layers, seeds, batch, classes)``, ``target (seeds, batch)``.
     """
-    flat = functional.cross_entropy(
-        logits.flatten(0, -2), target.expand(logits.shape[:-1]).flatten(), reduction="sum"
-    )
+    flat = functional.cross_entropy(logits.flatten(0, -2), target.expand(logits.shape[:-1]).flatten(), reduction="sum")
     return flat / target.shape[-1]
 
 

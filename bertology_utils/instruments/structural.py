@@ -106,8 +106,10 @@ def score_distances(
     found = [trees.attachment_hits(*item) for item in zip(predicted, heads, masks, strict=True)]
     hits = np.stack([hit for hit, _ in found], axis=-1)
     edges = np.array([total for _, total in found])
-    ranks = [trees.sentence_distance_spearman(guess, trees.tree_distances(tree))
-             for guess, tree in zip(predicted, heads, strict=True)]
+    ranks = [
+        trees.sentence_distance_spearman(guess, trees.tree_distances(tree))
+        for guess, tree in zip(predicted, heads, strict=True)
+    ]
     uuas = np.divide(hits, edges, out=np.full(hits.shape, np.nan), where=edges > 0)
     return DistanceScores(uuas, np.stack(ranks, axis=-1), _over_lengths(ranks, heads), hits, edges)
 

@@ -59,8 +59,9 @@ SCHEMES: dict[str, Callable[[Sentence], list[Role]]] = {
 }
 
 
-def bindings(sentences: Sequence[Sentence], fillers: Sequence[np.ndarray], scheme: str,
-             known: dict[Role, int] | None = None) -> tuple[np.ndarray, dict[Role, int]]:
+def bindings(
+    sentences: Sequence[Sentence], fillers: Sequence[np.ndarray], scheme: str, known: dict[Role, int] | None = None
+) -> tuple[np.ndarray, dict[Role, int]]:
     """Sums of filler times role, `(sentences, roles * filler width)`, and the roles' order.
 
     `fillers` holds `(words, filler width)` a sentence. A role that is not in `known` binds nothing.
@@ -77,7 +78,11 @@ def bindings(sentences: Sequence[Sentence], fillers: Sequence[np.ndarray], schem
 
 
 def decomposition_errors(
-    specimen: Specimen, train: Sequence[Sentence], test: Sequence[Sentence], layer: int, width: int = 12,
+    specimen: Specimen,
+    train: Sequence[Sentence],
+    test: Sequence[Sentence],
+    layer: int,
+    width: int = 12,
     pool: str = "cls",
 ) -> dict[str, np.ndarray]:
     """Held-out squared error of each scheme, `(test sentences,)`, in units of the vectors' variance in training.

@@ -58,9 +58,7 @@ def tree_edges(heads: Heads, keep: Sequence[bool] | None = None) -> set[tuple[in
     """Undirected edges ``(lower, higher)`` of a tree; with ``keep``, those between two kept words."""
     kept = _kept(keep, len(heads))
     return {
-        (min(word, head), max(word, head))
-        for word, head in enumerate(heads)
-        if head >= 0 and kept[word] and kept[head]
+        (min(word, head), max(word, head)) for word, head in enumerate(heads) if head >= 0 and kept[word] and kept[head]
     }
 
 
@@ -107,9 +105,7 @@ def uuas(distances: np.ndarray, heads: Heads, keep: Sequence[bool] | None = None
     return hits / total if total else np.full(hits.shape, np.nan)
 
 
-def attachment_hits(
-    distances: np.ndarray, heads: Heads, keep: Sequence[bool] | None = None
-) -> tuple[np.ndarray, int]:
+def attachment_hits(distances: np.ndarray, heads: Heads, keep: Sequence[bool] | None = None) -> tuple[np.ndarray, int]:
     """Gold edges found in the minimum spanning tree, shape ``(...)``, and their number: what micro averages need."""
     chosen = np.flatnonzero(_kept(keep, len(heads)))
     gold = _adjacency(heads)[np.ix_(chosen, chosen)]

@@ -44,11 +44,18 @@ def coreferences(n: int, seed: int = 0, split: str = "train") -> list[Coreferenc
 def _coreference(grammar: Grammar, first: bool) -> Coreference:
     """The antecedent is the subject where `first` holds, else the object."""
     kinds = _two_kinds(grammar)
-    nouns = [grammar.common_noun(gender, role, deprel, number, 0.1, "the")
-             for (gender, number), (role, deprel) in zip(kinds, (("agent", "nsubj"), ("patient", "obj")), strict=True)]
+    nouns = [
+        grammar.common_noun(gender, role, deprel, number, 0.1, "the")
+        for (gender, number), (role, deprel) in zip(kinds, (("agent", "nsubj"), ("patient", "obj")), strict=True)
+    ]
     wanted = kinds[0 if first else 1]
-    verb = grammar.pick([verb for verb in grammar.lexicon.verbs["transitive"] + grammar.lexicon.verbs["experiencer"]
-                         if set(GENDERS) <= set(verb.subjects) & set(verb.objects)])
+    verb = grammar.pick(
+        [
+            verb
+            for verb in grammar.lexicon.verbs["transitive"] + grammar.lexicon.verbs["experiencer"]
+            if set(GENDERS) <= set(verb.subjects) & set(verb.objects)
+        ]
+    )
     group = grammar.conjugate(verb, nouns[0], "past")
     clause = Phrase("S", [nouns[0], Phrase("VP", [*group, nouns[1]], len(group) - 1)], 1, "root")
     clause.parts.append(_reason(grammar, *wanted))
@@ -85,8 +92,12 @@ def nearest_hits(items: list[Coreference]) -> list[float]:
 def rule_hits(items: list[Coreference], known: str = "train") -> list[float]:
     """Whether the cascade is right: number by the ending, gender by a list of nouns (one split), else the nearest."""
     lexicon = load_lexicon(known)
-    genders = {noun.form(number): gender for gender in GENDERS for noun in lexicon.nouns[gender]
-               for number in ("singular", "plural")}
+    genders = {
+        noun.form(number): gender
+        for gender in GENDERS
+        for noun in lexicon.nouns[gender]
+        for number in ("singular", "plural")
+    }
     return [float(_rule_choice(item, genders) == item.antecedent) for item in items]
 
 

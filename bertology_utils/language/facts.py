@@ -56,27 +56,53 @@ china:chinese greece:greek poland:polish sweden:swedish denmark:danish portugal:
 mexico:spanish brazil:portuguese austria:german hungary:hungarian norway:norwegian finland:finnish""",
 }
 # from small to large; every two neighbours at a distance of at least two steps make a comparison
-SIZES = (("ant", "mouse", "rabbit", "dog", "pig", "horse", "elephant", "whale"),
-         ("coin", "apple", "bucket", "chair", "car", "house", "mountain"))
+SIZES = (
+    ("ant", "mouse", "rabbit", "dog", "pig", "horse", "elephant", "whale"),
+    ("coin", "apple", "bucket", "chair", "car", "house", "mountain"),
+)
 
 # {x} the subject, {ax} the subject with its article, {an} the article of the answer
 TEMPLATES = {
-    "capital": ("the capital of {x} is [MASK] .", "[MASK] is the capital of {x} .",
-                "the capital city of {x} is called [MASK] .", "{x} has its capital in [MASK] ."),
-    "class": ("{ax} is {an} [MASK] .", "{ax} is a kind of [MASK] .", "{ax} is a type of [MASK] .",
-              "everyone knows that {ax} is {an} [MASK] ."),
+    "capital": (
+        "the capital of {x} is [MASK] .",
+        "[MASK] is the capital of {x} .",
+        "the capital city of {x} is called [MASK] .",
+        "{x} has its capital in [MASK] .",
+    ),
+    "class": (
+        "{ax} is {an} [MASK] .",
+        "{ax} is a kind of [MASK] .",
+        "{ax} is a type of [MASK] .",
+        "everyone knows that {ax} is {an} [MASK] .",
+    ),
     "sound": ("{ax} can [MASK] .", "the {x} began to [MASK] .", "we heard the {x} [MASK] ."),
-    "home": ("{ax} lives in the [MASK] .", "the {x} is in the [MASK] .", "you will find the {x} in the [MASK] .",
-             "the home of {ax} is the [MASK] ."),
-    "opposite": ("the opposite of {x} is [MASK] .", "{x} is the opposite of [MASK] .", "it is not {x} , it is [MASK] .",
-                 "{x} and [MASK] are opposites ."),
+    "home": (
+        "{ax} lives in the [MASK] .",
+        "the {x} is in the [MASK] .",
+        "you will find the {x} in the [MASK] .",
+        "the home of {ax} is the [MASK] .",
+    ),
+    "opposite": (
+        "the opposite of {x} is [MASK] .",
+        "{x} is the opposite of [MASK] .",
+        "it is not {x} , it is [MASK] .",
+        "{x} and [MASK] are opposites .",
+    ),
     "colour": ("the colour of {x} is [MASK] .", "{x} {be} [MASK] .", "{x} {be} usually [MASK] in colour ."),
-    "tool": ("{ax} works with {an} [MASK] .", "the {x} uses {an} [MASK] .", "the {x} picked up his [MASK] .",
-             "the tool of the {x} is the [MASK] ."),
+    "tool": (
+        "{ax} works with {an} [MASK] .",
+        "the {x} uses {an} [MASK] .",
+        "the {x} picked up his [MASK] .",
+        "the tool of the {x} is the [MASK] .",
+    ),
     "day_after": ("the day after {x} is [MASK] .", "{x} is followed by [MASK] .", "after {x} comes [MASK] ."),
     "month_after": ("the month after {x} is [MASK] .", "{x} is followed by [MASK] .", "after {x} comes [MASK] ."),
-    "language": ("people in {x} speak [MASK] .", "the language of {x} is [MASK] .",
-                 "the official language of {x} is [MASK] .", "in {x} they speak [MASK] ."),
+    "language": (
+        "people in {x} speak [MASK] .",
+        "the language of {x} is [MASK] .",
+        "the official language of {x} is [MASK] .",
+        "in {x} they speak [MASK] .",
+    ),
     "size": ("{ax} is [MASK] than {ay} .", "{ax} is much [MASK] than {ay} .", "compared with {ay} , {ax} is [MASK] ."),
 }
 RELATIONS = tuple(TEMPLATES)
@@ -86,22 +112,46 @@ WITH_THE = ("sky", "sun")
 
 # style: country, adjective, first names, surnames; all the people are invented
 NAME_STYLES = {
-    "italian": ("italy", "marco luca giovanni paolo antonio sofia giulia chiara",
-                "rossi bianchi moretti ferrari conti marini"),
-    "french": ("france", "pierre jacques henri claude marcel camille juliette amelie",
-               "dubois moreau lefebvre fontaine girard rousseau"),
-    "german": ("germany", "hans klaus wolfgang dieter jurgen greta heidi ursula",
-               "muller schmidt schneider hoffmann becker zimmermann"),
-    "russian": ("russia", "ivan boris dmitri sergei nikolai olga natasha irina",
-                "ivanov petrov smirnov popov orlov volkov"),
-    "spanish": ("spain", "carlos diego javier pablo miguel carmen lucia isabel",
-                "garcia fernandez lopez martinez gonzalez ramirez"),
-    "japanese": ("japan", "hiroshi takeshi kenji akira yuki keiko haruka sakura",
-                 "tanaka suzuki yamamoto watanabe nakamura kobayashi"),
-    "greek": ("greece", "nikos yannis kostas dimitris stavros eleni maria katerina",
-              "papadopoulos georgiou nikolaidis pappas economou angelopoulos"),
-    "polish": ("poland", "piotr tomasz wojciech jan stanislaw agnieszka ewa zofia",
-               "kowalski nowak wisniewski lewandowski kaminski zielinski"),
+    "italian": (
+        "italy",
+        "marco luca giovanni paolo antonio sofia giulia chiara",
+        "rossi bianchi moretti ferrari conti marini",
+    ),
+    "french": (
+        "france",
+        "pierre jacques henri claude marcel camille juliette amelie",
+        "dubois moreau lefebvre fontaine girard rousseau",
+    ),
+    "german": (
+        "germany",
+        "hans klaus wolfgang dieter jurgen greta heidi ursula",
+        "muller schmidt schneider hoffmann becker zimmermann",
+    ),
+    "russian": (
+        "russia",
+        "ivan boris dmitri sergei nikolai olga natasha irina",
+        "ivanov petrov smirnov popov orlov volkov",
+    ),
+    "spanish": (
+        "spain",
+        "carlos diego javier pablo miguel carmen lucia isabel",
+        "garcia fernandez lopez martinez gonzalez ramirez",
+    ),
+    "japanese": (
+        "japan",
+        "hiroshi takeshi kenji akira yuki keiko haruka sakura",
+        "tanaka suzuki yamamoto watanabe nakamura kobayashi",
+    ),
+    "greek": (
+        "greece",
+        "nikos yannis kostas dimitris stavros eleni maria katerina",
+        "papadopoulos georgiou nikolaidis pappas economou angelopoulos",
+    ),
+    "polish": (
+        "poland",
+        "piotr tomasz wojciech jan stanislaw agnieszka ewa zofia",
+        "kowalski nowak wisniewski lewandowski kaminski zielinski",
+    ),
 }
 PERSON_TEMPLATES = {
     "country": ("{x} was born in [MASK] .", "{x} is from [MASK] .", "{x} comes from [MASK] .", "{x} lives in [MASK] ."),
@@ -161,11 +211,13 @@ class InventedPerson:
         """Clozes for the `country`, `language` or `nationality`; the answer is that of `country`, not of the style."""
         if asked not in PERSON_TEMPLATES:
             raise BertologyError(f"Nothing is known of '{asked}'; choose one of {', '.join(PERSON_TEMPLATES)}.")
-        answers = {country: country if asked == "country" else adjective
-                   for adjective, (country, *_) in NAME_STYLES.items()}
+        answers = {
+            country: country if asked == "country" else adjective for adjective, (country, *_) in NAME_STYLES.items()
+        }
         options = tuple(answers[country] for country in self.candidates)
-        return [_fill(template, {"x": self.name}, answers[self.country], options)
-                for template in PERSON_TEMPLATES[asked]]
+        return [
+            _fill(template, {"x": self.name}, answers[self.country], options) for template in PERSON_TEMPLATES[asked]
+        ]
 
 
 def facts(relation: str | None = None) -> list[Fact]:
@@ -178,8 +230,12 @@ def facts(relation: str | None = None) -> list[Fact]:
 def invented_people(n: int, congruent: bool = True, seed: int = 0) -> list[InventedPerson]:
     """`n` different people (at most 384) with names of eight styles; where not `congruent`, of another country."""
     countries = tuple(country for country, *_ in NAME_STYLES.values())
-    names = [(f"{first} {last}", country) for country, firsts, lasts in NAME_STYLES.values()
-             for first in firsts.split() for last in lasts.split()]
+    names = [
+        (f"{first} {last}", country)
+        for country, firsts, lasts in NAME_STYLES.values()
+        for first in firsts.split()
+        for last in lasts.split()
+    ]
     if n > len(names):
         raise BertologyError(f"There are only {len(names)} invented names, not {n}.")
     random = Random(seed)
@@ -204,7 +260,7 @@ def _comparisons() -> tuple[Fact, ...]:
     out = []
     for scale in SIZES:
         for i, small in enumerate(scale):
-            for large in scale[i + 2:]:
+            for large in scale[i + 2 :]:
                 out.append(Fact(f"{large} {small}", "size", "larger", ("larger", "smaller")))
                 out.append(Fact(f"{small} {large}", "size", "smaller", ("larger", "smaller")))
     return tuple(out)
@@ -217,8 +273,13 @@ def _prompt(fact: Fact, template: str) -> Prompt:
         candidates = SIZE_WORDS[template]
         answer = candidates[fact.candidates.index(answer)]
     subject = f"the {first}" if fact.relation == "colour" and first in WITH_THE else first
-    slots = {"x": subject, "ax": _with_article(first), "ay": _with_article(second[0]) if second else "",
-             "be": "is" if first in MASS else "are", "an": _with_article(answer).split()[0]}
+    slots = {
+        "x": subject,
+        "ax": _with_article(first),
+        "ay": _with_article(second[0]) if second else "",
+        "be": "is" if first in MASS else "are",
+        "an": _with_article(answer).split()[0],
+    }
     return _fill(template, slots, answer, candidates)
 
 
@@ -232,7 +293,7 @@ def _negate(prompt: Prompt) -> Prompt | None:
     where = next((i for i, word in enumerate(prompt.words) if word in ("is", "are")), None)
     if where is None or "not" in prompt.words:
         return None
-    words = (*prompt.words[:where + 1], "not", *prompt.words[where + 1:])
+    words = (*prompt.words[: where + 1], "not", *prompt.words[where + 1 :])
     return Prompt(words, words.index(MASK), prompt.answer, prompt.candidates, prompt.template)
 
 

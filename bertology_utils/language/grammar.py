@@ -18,21 +18,50 @@ from bertology_utils.language.lexicon import MODALS, PERSON, UNIONS, VOWELS, Lex
 KINDS = ("simple", "deep", "mixed")
 LENGTHS = range(4, 21)
 LIVING = UNIONS["living"]
-ADJECTIVE_GROUPS = {**dict.fromkeys(LIVING, "living"), **dict.fromkeys(("food", "drink"), "food"),
-                    **dict.fromkeys(UNIONS["scenery"], "scenery")}
-LOCATIVES = {"place": ("in", "near", "behind", "outside"), "nature": ("near", "behind", "by", "beside"),
-             "furniture": ("on", "under", "near", "beside"), "vehicle": ("in", "behind", "near")}
+ADJECTIVE_GROUPS = {
+    **dict.fromkeys(LIVING, "living"),
+    **dict.fromkeys(("food", "drink"), "food"),
+    **dict.fromkeys(UNIONS["scenery"], "scenery"),
+}
+LOCATIVES = {
+    "place": ("in", "near", "behind", "outside"),
+    "nature": ("near", "behind", "by", "beside"),
+    "furniture": ("on", "under", "near", "beside"),
+    "vehicle": ("in", "behind", "near"),
+}
 GOALS = ("to", "into", "through", "past", "from", "across")
-FINITE_BE = {(tense, number, person): form for person in (1, 3) for tense, number, form in (
-    ("present", "singular", "am" if person == 1 else "is"), ("present", "plural", "are"),
-    ("past", "singular", "was"), ("past", "plural", "were"))}
-PERSONAL = (("i", "me", "singular", 1), ("he", "him", "singular", 3), ("she", "her", "singular", 3),
-            ("we", "us", "plural", 1), ("they", "them", "plural", 3))
+FINITE_BE = {
+    (tense, number, person): form
+    for person in (1, 3)
+    for tense, number, form in (
+        ("present", "singular", "am" if person == 1 else "is"),
+        ("present", "plural", "are"),
+        ("past", "singular", "was"),
+        ("past", "plural", "were"),
+    )
+}
+PERSONAL = (
+    ("i", "me", "singular", 1),
+    ("he", "him", "singular", 3),
+    ("she", "her", "singular", 3),
+    ("we", "us", "plural", 1),
+    ("they", "them", "plural", 3),
+)
 STYLES = ("plain",) * 6 + ("progressive", "perfect", "modal", "negative")
 STATIVE = ("experiencer", "think", "control")
 PLACE_ROLE = "location"
-VERBAL_FRAMES = ("intransitive", "unaccusative", "motion", "transitive", "transitive", "instrument", "experiencer",
-                 "experiencer", "ditransitive", "control")
+VERBAL_FRAMES = (
+    "intransitive",
+    "unaccusative",
+    "motion",
+    "transitive",
+    "transitive",
+    "instrument",
+    "experiencer",
+    "experiencer",
+    "ditransitive",
+    "control",
+)
 
 
 class Grammar:
@@ -66,8 +95,16 @@ class Grammar:
 
     # Nominal phrases ----------------------------------------------------------------------------------------------
 
-    def noun_phrase(self, kinds: Sequence[str], role: str | None, deprel: str, *, number: str | None = None,
-                    depth: int = 0, plain: bool = False) -> Phrase:
+    def noun_phrase(
+        self,
+        kinds: Sequence[str],
+        role: str | None,
+        deprel: str,
+        *,
+        number: str | None = None,
+        depth: int = 0,
+        plain: bool = False,
+    ) -> Phrase:
         """A noun phrase that denotes one of `kinds`; `depth` is what may still be embedded.
 
         `plain` forbids pronouns, names and coordination (the head is then always a common noun).
@@ -83,8 +120,15 @@ class Grammar:
             self.modify(phrase, depth)
         return phrase
 
-    def common_noun(self, kind: str, role: str | None, deprel: str, number: str | None = None,
-                    adjectives: float = 0.3, determiner: str | None = None) -> Phrase:
+    def common_noun(
+        self,
+        kind: str,
+        role: str | None,
+        deprel: str,
+        number: str | None = None,
+        adjectives: float = 0.3,
+        determiner: str | None = None,
+    ) -> Phrase:
         """Determiner, adjectives, noun: `the old dogs`."""
         nouns = self.lexicon.nouns[kind]
         if number is not None:
@@ -127,8 +171,9 @@ class Grammar:
     def pronoun(self, role: str | None, deprel: str) -> Phrase:
         nominative, accusative, number, person = self.pick(PERSONAL)
         form = nominative if deprel.startswith("nsubj") else accusative
-        return Phrase("NP", [Word(form, "PRON", number=number, role=role, lemma=nominative)], 0, deprel, number,
-                      person, PERSON)
+        return Phrase(
+            "NP", [Word(form, "PRON", number=number, role=role, lemma=nominative)], 0, deprel, number, person, PERSON
+        )
 
     def name(self, kind: str, role: str | None, deprel: str) -> Phrase:
         """A person, city or country by name; `kind` chooses among the lists of names."""
@@ -156,8 +201,9 @@ class Grammar:
 
     # Prepositional phrases ----------------------------------------------------------------------------------------
 
-    def prepositional(self, deprel: str, role: str | None, *, depth: int = 0, number: str | None = None,
-                      goal: bool = False) -> Phrase:
+    def prepositional(
+        self, deprel: str, role: str | None, *, depth: int = 0, number: str | None = None, goal: bool = False
+    ) -> Phrase:
         """`in the garden`, `under a table`, `in paris`; with `goal` a direction: `into the house`."""
         if number is None and not goal and self.chance(0.2):
             return self.adposition("in", self.name(self.pick(("city", "country")), role, deprel), deprel)
@@ -195,8 +241,9 @@ class Grammar:
             return [word(form, base="do"), *negation, word(verb.base, "VERB", "dep", False, lemma)]
         return [word(verb.past if tense == "past" else plain_form, "VERB", "dep", True, lemma)]
 
-    def verb_phrase(self, verb: Verb, subject: Phrase, tense: str, *, depth: int = 0, style: str | None = None,
-                    gap: bool = False) -> Phrase:
+    def verb_phrase(
+        self, verb: Verb, subject: Phrase, tense: str, *, depth: int = 0, style: str | None = None, gap: bool = False
+    ) -> Phrase:
         """A verb with its complements; `gap` leaves the direct object out (for relative clauses)."""
         style = style or self.pick(STYLES)
         style = "plain" if style == "progressive" and verb.frame in STATIVE else style
@@ -247,8 +294,12 @@ class Grammar:
 
     @staticmethod
     def subject_role(verb: Verb) -> str:
-        return {"experiencer": "experiencer", "think": "experiencer", "control": "experiencer",
-                "unaccusative": "theme"}.get(verb.frame, "agent")
+        return {
+            "experiencer": "experiencer",
+            "think": "experiencer",
+            "control": "experiencer",
+            "unaccusative": "theme",
+        }.get(verb.frame, "agent")
 
     def clause(self, tense: str, depth: int, deprel: str = "root", frame: str | None = None) -> Phrase:
         """Subject and predicate, with an optional place at the end."""
@@ -297,8 +348,14 @@ class Grammar:
             inner.parts.append(self.adposition("by", agent, "obl:agent"))
         return Phrase("S", [subject, Phrase("VP", [be, inner], 1)], 1, deprel)
 
-    def subject_relative(self, antecedent: Phrase, depth: int = 0, frame: str | None = None, style: str | None = None,
-                         tense: str | None = None) -> Phrase:
+    def subject_relative(
+        self,
+        antecedent: Phrase,
+        depth: int = 0,
+        frame: str | None = None,
+        style: str | None = None,
+        tense: str | None = None,
+    ) -> Phrase:
         """`that saw the boys`, behind its antecedent."""
         frame = frame or self.pick(("transitive", "experiencer", "intransitive", "motion"))
         verb = self.verb(frame, antecedent.kinds)
@@ -308,15 +365,18 @@ class Grammar:
         predicate = self.verb_phrase(verb, antecedent, tense, depth=depth, style=style)
         return Phrase("SBAR", [relative, Phrase("S", [predicate], 0)], 1, "acl:relcl")
 
-    def object_relative(self, antecedent: Phrase, depth: int = 0, number: str | None = None,
-                        tense: str | None = None) -> Phrase:
+    def object_relative(
+        self, antecedent: Phrase, depth: int = 0, number: str | None = None, tense: str | None = None
+    ) -> Phrase:
         """`that the boys saw`, behind its antecedent."""
         frame = self.pick(("transitive", "experiencer"))
-        verbs = [verb for verb in self.lexicon.verbs[frame]
-                 if not self.sense or set(antecedent.kinds) & set(verb.objects)]
+        verbs = [
+            verb for verb in self.lexicon.verbs[frame] if not self.sense or set(antecedent.kinds) & set(verb.objects)
+        ]
         verb = self.pick(verbs or [verb for verb in self.lexicon.verbs["experiencer"] if "place" in verb.objects])
-        subject = self.noun_phrase(verb.subjects, self.subject_role(verb), "nsubj", number=number, depth=depth,
-                                   plain=number is not None)
+        subject = self.noun_phrase(
+            verb.subjects, self.subject_role(verb), "nsubj", number=number, depth=depth, plain=number is not None
+        )
         role = "theme" if verb.frame == "experiencer" else "patient"
         relative = Word("that", "PRON", "obj", antecedent.number, role=role)
         predicate = self.verb_phrase(verb, subject, tense or self.pick(("present", "past")), style="plain", gap=True)

@@ -127,12 +127,19 @@ def annotate(root: Phrase) -> Sentence:
     root_index = visit(root, ())
     upos = tuple(word.upos for word in words)
     return Sentence(
-        words=tuple(word.form for word in words), upos=upos, heads=tuple(heads), deprels=tuple(deprels),
-        number=tuple(word.number for word in words), tense=tuple(word.tense for word in words),
-        roles=tuple(word.role for word in words), entities=tuple(word.entity for word in words),
-        chunks=chunk_tags(upos, heads, deprels), ancestors=tuple(ancestors),
+        words=tuple(word.form for word in words),
+        upos=upos,
+        heads=tuple(heads),
+        deprels=tuple(deprels),
+        number=tuple(word.number for word in words),
+        tense=tuple(word.tense for word in words),
+        roles=tuple(word.role for word in words),
+        entities=tuple(word.entity for word in words),
+        chunks=chunk_tags(upos, heads, deprels),
+        ancestors=tuple(ancestors),
         lemmas=tuple(word.lemma or word.form for word in words),
-        features=clause_features(words, heads, deprels, root_index))
+        features=clause_features(words, heads, deprels, root_index),
+    )
 
 
 def chunk_tags(upos: tuple[str, ...], heads: list[int], deprels: list[str]) -> tuple[str, ...]:
@@ -171,11 +178,19 @@ def clause_features(words: list[Word], heads: list[int], deprels: list[str], roo
     between = range(min(subject, focus) + 1, max(subject, focus))
     nouns = [words[i].number for i in between if words[i].upos in ("NOUN", "PROPN")]
     return {
-        "root": root, "subject": subject, "focus": focus, "object": direct,
+        "root": root,
+        "subject": subject,
+        "focus": focus,
+        "object": direct,
         "subject_number": subject_number(words, heads, deprels, subject),
-        "object_number": words[direct].number if direct >= 0 else None, "tense": words[focus].tense,
-        "attractors": sum(number != words[subject].number for number in nouns), "intervening": len(nouns),
-        "clauses": 1 + sum(label in CLAUSAL for label in deprels), "depth": tree_depth(heads), "length": len(words)}
+        "object_number": words[direct].number if direct >= 0 else None,
+        "tense": words[focus].tense,
+        "attractors": sum(number != words[subject].number for number in nouns),
+        "intervening": len(nouns),
+        "clauses": 1 + sum(label in CLAUSAL for label in deprels),
+        "depth": tree_depth(heads),
+        "length": len(words),
+    }
 
 
 def subject_number(words: list[Word], heads: list[int], deprels: list[str], subject: int) -> str | None:
@@ -188,6 +203,8 @@ def subject_number(words: list[Word], heads: list[int], deprels: list[str], subj
 
 def tree_depth(heads: list[int]) -> int:
     """The longest path from a word to the root, in edges."""
+
     def depth(i: int) -> int:
         return 0 if heads[i] < 0 else 1 + depth(heads[i])
+
     return max(depth(i) for i in range(len(heads)))

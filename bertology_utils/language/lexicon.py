@@ -28,16 +28,48 @@ VOWELS = "aeiou"
 DETERMINERS = ("the", "a", "an", "this", "that", "these", "those", "every", "some", "no", "few", "many", "any", "which")
 NUMERALS = ("two", "three", "four", "five")
 POSSESSIVES = ("my", "his", "her", "our", "their")
-PRONOUNS = ("i", "he", "she", "we", "they", "me", "him", "them", "us", "it", "himself", "herself", "themselves",
-            "itself", "nobody")
+PRONOUNS = (
+    "i",
+    "he",
+    "she",
+    "we",
+    "they",
+    "me",
+    "him",
+    "them",
+    "us",
+    "it",
+    "himself",
+    "herself",
+    "themselves",
+    "itself",
+    "nobody",
+)
 AUXILIARIES = ("am", "is", "are", "was", "were", "be", "been", "has", "have", "had", "does", "do", "did")
 MODALS = ("will", "can", "must", "should", "could", "would", "may", "might")
-PREPOSITIONS = ("in", "on", "at", "near", "behind", "under", "beside", "by", "to", "into", "through", "past", "with",
-                "from", "across", "outside")
+PREPOSITIONS = (
+    "in",
+    "on",
+    "at",
+    "near",
+    "behind",
+    "under",
+    "beside",
+    "by",
+    "to",
+    "into",
+    "through",
+    "past",
+    "with",
+    "from",
+    "across",
+    "outside",
+)
 SUBORDINATORS = ("that", "who", "because", "when", "while", "after", "before", "although", "if", "since")
 PARTICLES = ("not", "to", "ever", "yet", "never", "just", "also", "already", "and", "or", "but", "now", ".", "?", ",")
-FUNCTION_WORDS = (DETERMINERS + NUMERALS + POSSESSIVES + PRONOUNS + AUXILIARIES + MODALS + PREPOSITIONS
-                  + SUBORDINATORS + PARTICLES)
+FUNCTION_WORDS = (
+    DETERMINERS + NUMERALS + POSSESSIVES + PRONOUNS + AUXILIARIES + MODALS + PREPOSITIONS + SUBORDINATORS + PARTICLES
+)
 
 
 @dataclass(frozen=True)
@@ -118,7 +150,7 @@ def with_suffix(word: str, suffix: str, doubled: bool) -> str:
     if doubled:
         return word + word[-1] + suffix
     if word.endswith("ee"):
-        return word + suffix[suffix == "ed":]
+        return word + suffix[suffix == "ed" :]
     if word.endswith("e"):
         return word[:-1] + suffix
     if suffix == "ed" and word.endswith("y") and word[-2] not in VOWELS:
@@ -143,8 +175,7 @@ def parse_verb(entry: str, frame: str) -> Verb:
     past = irregular[0] if irregular else with_suffix(base, "ed", doubled)
     participle = irregular[1] if len(irregular) > 1 else past
     gerund = irregular[2] if len(irregular) > 2 else with_suffix(base, "ing", doubled)
-    return Verb(base, with_s(base), past, participle, gerund, frame,
-                expand(subjects.split()), expand(objects.split()))
+    return Verb(base, with_s(base), past, participle, gerund, frame, expand(subjects.split()), expand(objects.split()))
 
 
 def expand(kinds: list[str]) -> tuple[str, ...]:

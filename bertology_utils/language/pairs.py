@@ -90,8 +90,16 @@ def _check(name: str, value: object, options: tuple) -> None:
 
 # Agreement ------------------------------------------------------------------------------------------------------------
 
-def agreement_pairs(n: int, attractors: int = 0, structure: str = "mixed", nonsense: bool = False, seed: int = 0,
-                    split: str = "train", agreeing: int = 0) -> list[MinimalPair]:
+
+def agreement_pairs(
+    n: int,
+    attractors: int = 0,
+    structure: str = "mixed",
+    nonsense: bool = False,
+    seed: int = 0,
+    split: str = "train",
+    agreeing: int = 0,
+) -> list[MinimalPair]:
     """Subject and verb; good and bad differ in the number of one finite verb form (goldberg2019assessing).
 
     `attractors` nouns (0-3) of the other number and `agreeing` nouns of the same number stand between subject and
@@ -109,12 +117,16 @@ def agreement_pairs(n: int, attractors: int = 0, structure: str = "mixed", nonse
     return pairs
 
 
-def _agreement_pair(grammar: Grammar, attractors: int, agreeing: int, structure: str, number: str,
-                    nonsense: bool) -> MinimalPair:
+def _agreement_pair(
+    grammar: Grammar, attractors: int, agreeing: int, structure: str, number: str, nonsense: bool
+) -> MinimalPair:
     numbers = [_other(number)] * attractors + [number] * agreeing
     grammar.rng.shuffle(numbers)
-    verb = None if grammar.chance(0.4) else grammar.verb(grammar.pick(("intransitive", "motion", "transitive",
-                                                                         "experiencer")))
+    verb = (
+        None
+        if grammar.chance(0.4)
+        else grammar.verb(grammar.pick(("intransitive", "motion", "transitive", "experiencer")))
+    )
     kind = grammar.kind(verb.subjects if verb else LIVING)
     subject = grammar.common_noun(kind, "agent", "nsubj", number, 0.15, "the")
     if numbers:
@@ -122,9 +134,16 @@ def _agreement_pair(grammar: Grammar, attractors: int, agreeing: int, structure:
     predicate, wrong = _agreeing_predicate(grammar, subject, verb)
     sentence = grammar.finish(Phrase("S", [subject, predicate], 1, "root"))
     focus = int(sentence.features["focus"])
-    condition = {"attractors": attractors, "agreeing": agreeing, "structure": structure if numbers else "simple",
-                 "number": number, "nonsense": int(nonsense), "verb": "lexical" if verb else "copula",
-                 "subject": sentence.features["subject"], "distance": focus - int(sentence.features["subject"])}
+    condition = {
+        "attractors": attractors,
+        "agreeing": agreeing,
+        "structure": structure if numbers else "simple",
+        "number": number,
+        "nonsense": int(nonsense),
+        "verb": "lexical" if verb else "copula",
+        "subject": sentence.features["subject"],
+        "distance": focus - int(sentence.features["subject"]),
+    }
     return MinimalPair(sentence.words, _swap(sentence.words, {focus: wrong}), focus, "agreement", condition)
 
 
@@ -170,6 +189,7 @@ def _near(grammar: Grammar, numbers: list[str]) -> Phrase:
 
 # Negative polarity items ----------------------------------------------------------------------------------------------
 
+
 def npi_pairs(n: int, condition: str = "licensor", seed: int = 0, split: str = "train") -> list[MinimalPair]:
     """Negative polarity items (`ever`, `any`, `yet`) and what licenses them (warstadt2019investigating).
 
@@ -184,8 +204,9 @@ def npi_pairs(n: int, condition: str = "licensor", seed: int = 0, split: str = "
     return [build(grammar, ("ever", "any", "ever", "yet")[i % 4]) for i in range(n)]
 
 
-def _npi_sentence(grammar: Grammar, npi: str, determiner: str, number: str, middle: str = "",
-                  relative: bool = False) -> tuple[Sentence, int]:
+def _npi_sentence(
+    grammar: Grammar, npi: str, determiner: str, number: str, middle: str = "", relative: bool = False
+) -> tuple[Sentence, int]:
     """`<determiner> dog (that the boys saw) has (<middle>) (ever) eaten (any) bread (yet) .` and the item's index."""
     verb = grammar.verb("transitive" if npi == "any" else grammar.pick(("intransitive", "transitive")))
     subject = grammar.common_noun(grammar.kind(verb.subjects), "agent", "nsubj", number, 0, determiner)
@@ -213,8 +234,13 @@ def _licensor_pair(grammar: Grammar, npi: str) -> MinimalPair:
     sentence, place = _npi_sentence(grammar, npi, "the" if negated else environment, number, "not" if negated else "")
     where = sentence.words.index(environment)
     unlicensed = {"no": "the", "few": "many", "not": grammar.pick(("also", "now", "just"))}[environment]
-    return MinimalPair(sentence.words, _swap(sentence.words, {where: unlicensed}), place, "npi",
-                       {"condition": "licensor", "npi": npi, "licensor": environment, "licensor_index": where})
+    return MinimalPair(
+        sentence.words,
+        _swap(sentence.words, {where: unlicensed}),
+        place,
+        "npi",
+        {"condition": "licensor", "npi": npi, "licensor": environment, "licensor_index": where},
+    )
 
 
 def _scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
@@ -223,21 +249,29 @@ def _scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
     sentence, place = _npi_sentence(grammar, npi, licensor, number, relative=True)
     inner = sentence.words.index("that") + 1
     bad = _swap(sentence.words, {0: "the", inner: licensor})
-    return MinimalPair(sentence.words, bad, place, "npi",
-                       {"condition": "scope", "npi": npi, "licensor": licensor, "licensor_index": 0})
+    return MinimalPair(
+        sentence.words, bad, place, "npi", {"condition": "scope", "npi": npi, "licensor": licensor, "licensor_index": 0}
+    )
 
 
 def _neutral_pair(grammar: Grammar, npi: str) -> MinimalPair:
     sentence, place = _npi_sentence(grammar, npi, "the", grammar.pick(NUMBERS))
     neutral = grammar.pick(NEUTRAL[npi])
-    return MinimalPair(_swap(sentence.words, {place: neutral}), sentence.words, place, "npi",
-                       {"condition": "npi", "npi": npi, "licensor": "none", "licensor_index": -1})
+    return MinimalPair(
+        _swap(sentence.words, {place: neutral}),
+        sentence.words,
+        place,
+        "npi",
+        {"condition": "npi", "npi": npi, "licensor": "none", "licensor_index": -1},
+    )
 
 
 # Reflexives and determiners -------------------------------------------------------------------------------------------
 
-def reflexive_pairs(n: int, attractors: int = 0, mismatch: str = "mixed", seed: int = 0,
-                    split: str = "train") -> list[MinimalPair]:
+
+def reflexive_pairs(
+    n: int, attractors: int = 0, mismatch: str = "mixed", seed: int = 0, split: str = "train"
+) -> list[MinimalPair]:
     """A reflexive that matches its antecedent in gender and number, or mismatches in one of them.
 
     After marvin2018targeted. With `attractors` = 1 an object relative clause brings in a noun that would match
@@ -246,8 +280,10 @@ def reflexive_pairs(n: int, attractors: int = 0, mismatch: str = "mixed", seed: 
     _check("mismatch", mismatch, ("gender", "number", "mixed"))
     _check("attractors", attractors, (0, 1))
     grammar = Grammar(split, seed)
-    return [_reflexive_pair(grammar, attractors, ("gender", "number")[i % 2] if mismatch == "mixed" else mismatch)
-            for i in range(n)]
+    return [
+        _reflexive_pair(grammar, attractors, ("gender", "number")[i % 2] if mismatch == "mixed" else mismatch)
+        for i in range(n)
+    ]
 
 
 def _reflexive_pair(grammar: Grammar, attractors: int, mismatch: str) -> MinimalPair:
@@ -256,8 +292,11 @@ def _reflexive_pair(grammar: Grammar, attractors: int, mismatch: str) -> Minimal
     opposite = {"male": "female", "female": "male"}[gender]
     rival = (opposite, "singular") if mismatch == "gender" else (gender, _other(number))
     subject = grammar.common_noun(gender, "agent", "nsubj", number, 0.1, "the")
-    people = [verb for verb in grammar.lexicon.verbs["transitive"] + grammar.lexicon.verbs["experiencer"]
-              if gender in verb.subjects and gender in verb.objects]
+    people = [
+        verb
+        for verb in grammar.lexicon.verbs["transitive"] + grammar.lexicon.verbs["experiencer"]
+        if gender in verb.subjects and gender in verb.objects
+    ]
     if attractors:
         verb = grammar.pick(people)
         noun = grammar.common_noun(rival[0], "agent", "nsubj", rival[1], 0, "the")
@@ -268,8 +307,13 @@ def _reflexive_pair(grammar: Grammar, attractors: int, mismatch: str) -> Minimal
     predicate = Phrase("VP", [*grammar.conjugate(grammar.pick(people), subject, "past"), reflexive], 0)
     sentence = grammar.finish(Phrase("S", [subject, predicate], 1, "root"))
     focus = int(sentence.features["object"])
-    return MinimalPair(sentence.words, _swap(sentence.words, {focus: _reflexive(*rival)}), focus, "reflexive",
-                       {"attractors": attractors, "mismatch": mismatch, "number": number, "gender": gender})
+    return MinimalPair(
+        sentence.words,
+        _swap(sentence.words, {focus: _reflexive(*rival)}),
+        focus,
+        "reflexive",
+        {"attractors": attractors, "mismatch": mismatch, "number": number, "gender": gender},
+    )
 
 
 def _reflexive(gender: str, number: str) -> str:
@@ -297,11 +341,17 @@ def _determiner_pair(grammar: Grammar, adjectives: int, number: str) -> MinimalP
     predicate = Phrase("VP", [*grammar.conjugate(verb, subject, "past"), target], 0)
     sentence = grammar.finish(Phrase("S", [subject, predicate], 1, "root"))
     focus = int(sentence.features["object"])
-    return MinimalPair(sentence.words, _swap(sentence.words, {focus: noun.form(_other(number))}), focus,
-                       "determiner-noun", {"adjectives": adjectives, "number": number, "determiner": determiner})
+    return MinimalPair(
+        sentence.words,
+        _swap(sentence.words, {focus: noun.form(_other(number))}),
+        focus,
+        "determiner-noun",
+        {"adjectives": adjectives, "number": number, "determiner": determiner},
+    )
 
 
 # Fixed lists: roles and negation --------------------------------------------------------------------------------------
+
 
 def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair]:
     """Likely and reversed roles: "he knew which mouse the cat had chased" / "... which cat the mouse had chased".
@@ -309,8 +359,12 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair
     After ettinger2019what; at most four frames for each of the listed events, shuffled; `focus` is the verb.
     The words are not split.
     """
-    frames = {"active": "the A V the P .", "passive": "the P was V by the A .",
-              "relative": "the P that the A V is here .", "question": "he knew which P the A had V ."}
+    frames = {
+        "active": "the A V the P .",
+        "passive": "the P was V by the A .",
+        "relative": "the P that the A V is here .",
+        "question": "he knew which P the A had V .",
+    }
     pairs = []
     for (agent, verb, patient), (name, frame) in product(_table(ROLES), frames.items()):
         good = tuple({"A": agent, "V": verb, "P": patient}.get(word, word) for word in frame.split())
@@ -333,8 +387,7 @@ def negation_clozes(n: int | None = None, seed: int = 0) -> list[Cloze]:
         for negated in (0, 1):
             words = (_article(thing), thing, "is", *["not"] * negated, _article(category), MASK, ".")
             true, false = (wrong, category) if negated else (category, wrong)
-            clozes.append(Cloze(words, len(words) - 2, true, false, "negation",
-                                {"negated": negated, "item": item}))
+            clozes.append(Cloze(words, len(words) - 2, true, false, "negation", {"negated": negated, "item": item}))
     return clozes
 
 

@@ -73,8 +73,11 @@ def dependent_spans(sentence: Sentence, deprels: Sequence[str]) -> list[tuple[in
     """The word indices of each subtree that hangs under the root with one of the labels, in order."""
     root = sentence.heads.index(-1)
     dominance = sentence.dominance()
-    chosen = [i for i, (h, label) in enumerate(zip(sentence.heads, sentence.deprels, strict=True))
-              if h == root and label in deprels]
+    chosen = [
+        i
+        for i, (h, label) in enumerate(zip(sentence.heads, sentence.deprels, strict=True))
+        if h == root and label in deprels
+    ]
     return [tuple(np.flatnonzero(dominance[:, i]).tolist()) for i in chosen]
 
 

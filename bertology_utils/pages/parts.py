@@ -217,9 +217,7 @@ def _within(row: Row) -> str:
     }.get(row.verdict, "This run leaves it open.")
 
 
-def conflict_card(
-    conflict: Conflict, rows: dict[str, Row], references: dict[str, Reference], link: Link
-) -> str:
+def conflict_card(conflict: Conflict, rows: dict[str, Row], references: dict[str, Reference], link: Link) -> str:
     """Both sides next to each other and, below, what the verdicts amount to."""
     sides = [rows[name] for name in conflict.pair]
     names = ("First side", "Second side") if len(sides) > 1 else ("One entry, two studies",)

@@ -19,8 +19,7 @@ def speed_table(benchmarks: Iterable[dict[str, Any]]) -> str:
     return (
         "<p>Both ways do the same work in turns, in one run on one machine; the ratio says how often the cost of ours "
         "goes into that of the plain way: the cheapest one, or the package that the bar names. All ways, machine and "
-        "versions are in <code>results/bench.json</code>.</p>"
-        + simple_table("Benchmarks, recorded", heads, lines)
+        "versions are in <code>results/bench.json</code>.</p>" + simple_table("Benchmarks, recorded", heads, lines)
     )
 
 

@@ -113,7 +113,7 @@ def _placeholder(cell: NotebookNode) -> str:
     if cell.cell_type == "markdown":
         return "*Your answer*"
     check = CHECK_LINE.search(cell.source)
-    return f"{PLACEHOLDER}\n\n\n{cell.source[check.start():]}" if check else PLACEHOLDER
+    return f"{PLACEHOLDER}\n\n\n{cell.source[check.start() :]}" if check else PLACEHOLDER
 
 
 def slides(notebook: NotebookNode) -> NotebookNode:

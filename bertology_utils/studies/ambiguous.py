@@ -18,8 +18,9 @@ from bertology_utils.language.lexicon import PERSON
 TASKS = ("auxiliary", "subject")
 
 
-def pointed_sentences(n: int, disambiguating: bool, seed: int = 0, split: str = "train", task: str = "auxiliary",
-                      source: str = EMBEDDED) -> list[Pointed]:
+def pointed_sentences(
+    n: int, disambiguating: bool, seed: int = 0, split: str = "train", task: str = "auxiliary", source: str = EMBEDDED
+) -> list[Pointed]:
     """At most `n` sentences with the index of their main auxiliary or subject noun.
 
     For "open_sesame" the study's own, whose two kinds share their words; there the linear rule fails at compounds
@@ -31,8 +32,9 @@ def pointed_sentences(n: int, disambiguating: bool, seed: int = 0, split: str = 
     return [Pointed(s.words, int(s.features["target"])) for s in generated]
 
 
-def ambiguous_sentences(n: int, disambiguating: bool, seed: int = 0, split: str = "train",
-                        task: str = "auxiliary") -> list[Sentence]:
+def ambiguous_sentences(
+    n: int, disambiguating: bool, seed: int = 0, split: str = "train", task: str = "auxiliary"
+) -> list[Sentence]:
     """`n` sentences whose `features` hold `target` (index of the main auxiliary or subject noun) and `competitor`.
 
     The competitor is what the linear rule picks: the first auxiliary or noun of the sentence. It is the target itself
@@ -56,8 +58,13 @@ def with_target(sentence: Sentence, task: str) -> Sentence:
 def modal_clause(grammar: Grammar, subject: Phrase, modified: bool) -> Phrase:
     """`the dog will chase the cat (that can sleep)`: a main clause with a modal, its object modified or not."""
     if modified:
-        verb = grammar.pick([verb for verb in grammar.lexicon.verbs["experiencer"]
-                             if set(LIVING) <= set(verb.objects) and set(subject.kinds) <= set(verb.subjects)])
+        verb = grammar.pick(
+            [
+                verb
+                for verb in grammar.lexicon.verbs["experiencer"]
+                if set(LIVING) <= set(verb.objects) and set(subject.kinds) <= set(verb.subjects)
+            ]
+        )
         target = grammar.common_noun(grammar.kind(LIVING), "theme", "obj")
         target.parts.append(modal_relative(grammar, target))
         complements = [target]

@@ -102,8 +102,9 @@ def edge_effects(specimen: Specimen, sentences: Words, edges: int = 48, seed: in
         inputs = model_inputs(specimen, [encoding])
         maps, values = _maps_and_values(specimen, inputs)
         size = len(encoding)
-        chosen = [tuple(map(int, generator.integers((specimen.layers, specimen.heads, size, size))))
-                  for _ in range(edges)]
+        chosen = [
+            tuple(map(int, generator.integers((specimen.layers, specimen.heads, size, size)))) for _ in range(edges)
+        ]
         for column, (layer, head, source, target) in enumerate(chosen):
             weight = float(maps[layer, head, source, target])
             moved = _output_weight(specimen, layer, head) @ values[layer, head, target]
@@ -154,9 +155,12 @@ def _subtract(edges: list, maps: torch.Tensor, values: torch.Tensor):
 
 def effect_correlations(effects: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Spearman's correlation with the effect of removal, sentence by sentence: `weight`, `norm` (sentences,)."""
-    return {name: np.array([np.nan_to_num(spearmanr(a, b).statistic)
-                            for a, b in zip(effects[name], effects["effect"], strict=True)])
-            for name in ("weight", "norm")}
+    return {
+        name: np.array(
+            [np.nan_to_num(spearmanr(a, b).statistic) for a, b in zip(effects[name], effects["effect"], strict=True)]
+        )
+        for name in ("weight", "norm")
+    }
 
 
 @torch.no_grad()
@@ -259,8 +263,13 @@ def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[s
 
 
 def removal_samples(
-    specimen: Specimen, train: Examples, test: Examples, chosen: Sequence[tuple[int, int]], seeds: int = 3,
-    draws: int = 4, seed: int = 0,
+    specimen: Specimen,
+    train: Examples,
+    test: Examples,
+    chosen: Sequence[tuple[int, int]],
+    seeds: int = 3,
+    draws: int = 4,
+    seed: int = 0,
 ) -> dict[str, np.ndarray]:
     """A linear classifier on the frozen encoder; heads are made uniform (kovaleva2019revealing) one by one and in sets.
 
@@ -281,8 +290,11 @@ def removal_samples(
         whole = score(model, batch).mean()
         alone = ablate_each(model, batch, score, how="uniform").mean(-1)
     grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(seed)
-    places = [divmod(int(i), specimen.heads) for _ in range(draws)
-              for i in generator.choice(specimen.layers * specimen.heads, len(chosen), replace=False)]
+    places = [
+        divmod(int(i), specimen.heads)
+        for _ in range(draws)
+        for i in generator.choice(specimen.layers * specimen.heads, len(chosen), replace=False)
+    ]
     sets = [places[i : i + len(chosen)] for i in range(0, len(places), len(chosen))]
     everything = list(np.ndindex(grid))
     closed = np.empty((2 + draws, len(test)))  # in the order of the items, which is not that of the batch
@@ -290,7 +302,11 @@ def removal_samples(
         closed[place, rows] = ablation_scores(model, batch, keep_without(grid, shut), score)
     most = np.bincount(train.labels).argmax()
     return {
-        "intact": intact.astype(float), "majority": (np.asarray(test.labels) == most).astype(float),
-        "removable": ((alone - whole).abs() < 0.01).float().numpy().ravel(), "drop": (whole - alone).numpy(),
-        "without_all": closed[0], "without_frame": closed[1], "without_random": np.mean(closed[2:], axis=0),
+        "intact": intact.astype(float),
+        "majority": (np.asarray(test.labels) == most).astype(float),
+        "removable": ((alone - whole).abs() < 0.01).float().numpy().ravel(),
+        "drop": (whole - alone).numpy(),
+        "without_all": closed[0],
+        "without_frame": closed[1],
+        "without_random": np.mean(closed[2:], axis=0),
     }

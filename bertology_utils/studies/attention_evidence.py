@@ -64,9 +64,7 @@ def positional_share(statistics: HeadStatistics, least: float = 0.5) -> np.ndarr
     return (masses > least).any(0).mean((1, 2))
 
 
-def broad_shares(
-    specimen: Specimen, statistics: HeadStatistics, sentences: Words, least: float = 0.8
-) -> np.ndarray:
+def broad_shares(specimen: Specimen, statistics: HeadStatistics, sentences: Words, least: float = 0.8) -> np.ndarray:
     """Share of broad heads, entropy above `least` * log n, in each layer: (sentences, layers) (clark2019what)."""
     pieces = np.array([len(encoding) for encoding in encode_words(specimen, sentences)])
     return (statistics["entropy"] > least * np.log(pieces)[:, None, None]).mean(2)
@@ -188,7 +186,8 @@ def recipe_disagreement(
         forward = evaluate_predictor(predict, edges).correct
         back = evaluate_predictor(predict, [Edge(e.sentence, e.head, e.dependent, e.relation) for e in edges]).correct
         hits[name, "directed"], hits[name, "undirected"] = (
-            x.reshape(len(edges), -1).astype(float) for x in (forward, forward | back))
+            x.reshape(len(edges), -1).astype(float) for x in (forward, forward | back)
+        )
     even = np.array([edge.sentence % 2 == 0 for edge in edges])
     found = {}
     for relation in relations:
@@ -208,8 +207,11 @@ def applicable_separator_mass(specimen: Specimen, sentences: Sequence, score: Re
     """
     found: dict[str, list[float]] = {"applicable": [], "not_applicable": []}
     for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
-        pairs = [(i, h) for i, (h, r) in enumerate(zip(sentences[index].heads, sentences[index].deprels, strict=True))
-                 if r == score.relation]
+        pairs = [
+            (i, h)
+            for i, (h, r) in enumerate(zip(sentences[index].heads, sentences[index].deprels, strict=True))
+            if r == score.relation
+        ]
         sources = {pair[score.direction == "head"] for pair in pairs}
         separator = np.array(encoding.input_ids) == specimen.tokenizer.sep_token_id
         mass = maps[score.layer - 1, score.head][:, separator].sum(-1).numpy()
@@ -256,8 +258,12 @@ def combined_heads(train: Candidates, test: Candidates, seeds: int = 3) -> dict[
         scale = x.std(0) + 1e-6
         fit = LogisticRegression(C=0.1, max_iter=200).fit(x / scale, y)
         best.append([float(f[:, hits.argmax()].argmax() == g) for f, g in zip(test.features, test.gold, strict=True)])
-        combined.append([float(fit.decision_function(f / scale).argmax() == g)
-                         for f, g in zip(test.features, test.gold, strict=True)])
+        combined.append(
+            [
+                float(fit.decision_function(f / scale).argmax() == g)
+                for f, g in zip(test.features, test.gold, strict=True)
+            ]
+        )
     return {"best": np.array(best), "combined": np.array(combined)}
 
 
@@ -316,8 +322,11 @@ def frame_edges(sentences: Sequence, seed: int = 0) -> list[tuple[int, tuple[int
     generator, found = np.random.default_rng(seed), []
     for index, sentence in enumerate(sentences):
         verbs = {i for i, tag in enumerate(sentence.upos) if tag == "VERB"}
-        frames = [(h, i) for i, (h, role) in enumerate(zip(sentence.heads, sentence.roles, strict=True))
-                  if role and h in verbs and sentence.upos[i] == "NOUN"]
+        frames = [
+            (h, i)
+            for i, (h, role) in enumerate(zip(sentence.heads, sentence.roles, strict=True))
+            if role and h in verbs and sentence.upos[i] == "NOUN"
+        ]
         if not frames:
             continue
         verb, filler = frames[generator.integers(len(frames))]
@@ -381,11 +390,22 @@ def relation_rows(scores: dict[str, RelationScore], control: dict[str, RelationS
         stanford = STANFORD.get(name, name)
         items = published_rows("clark2019what")
         figures = {part: items[items["item"].str.startswith(f"{stanford} {part}")] for part in ("head", "baseline")}
-        show = {part: f"{row['value'].iloc[0]} ({row['item'].iloc[0].split()[-1]})" if len(row) else "-"
-                for part, row in figures.items()}
-        rows.append({"relation": name, "head": score.name, "accuracy %": round(100 * score.head_hits.mean(), 1),
-                     "offset": score.offset, "offset %": round(100 * score.offset_hits.mean(), 1),
-                     "twin's head %": round(100 * control[name].head_hits.mean(), 1), "n": score.n,
-                     "published as": stanford if len(figures["head"]) else "-",
-                     "published head %": show["head"], "published offset %": show["baseline"]})
+        show = {
+            part: f"{row['value'].iloc[0]} ({row['item'].iloc[0].split()[-1]})" if len(row) else "-"
+            for part, row in figures.items()
+        }
+        rows.append(
+            {
+                "relation": name,
+                "head": score.name,
+                "accuracy %": round(100 * score.head_hits.mean(), 1),
+                "offset": score.offset,
+                "offset %": round(100 * score.offset_hits.mean(), 1),
+                "twin's head %": round(100 * control[name].head_hits.mean(), 1),
+                "n": score.n,
+                "published as": stanford if len(figures["head"]) else "-",
+                "published head %": show["head"],
+                "published offset %": show["baseline"],
+            }
+        )
     return rows

@@ -45,8 +45,16 @@ def without_subspace(specimen: Specimen, layer: int, removed: RemovedSubspace, m
         handle.remove()
 
 
-def reliance(specimen: Specimen, layer: int, train: int, test: int, task: str = "upos", draws: int = 3,
-             seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+def reliance(
+    specimen: Specimen,
+    layer: int,
+    train: int,
+    test: int,
+    task: str = "upos",
+    draws: int = 3,
+    seed: int = 0,
+    source: str = EMBEDDED,
+) -> dict[str, np.ndarray]:
     """Masked-word loss after removing what a least-squares probe reads of `task` at `layer`, or as much at random.
 
     `source` as in `material.train_and_test`, whose rule says which words the probe meets in training and which in the
@@ -55,8 +63,10 @@ def reliance(specimen: Specimen, layer: int, train: int, test: int, task: str = 
     removal) and `majority`; the first two `(seeds, items)`.
     """
     bank = train_and_test(train, test, seed, source)
-    vectors = [stack_words(word_vectors(specimen, [s.words for s in getattr(bank, part)]))[layer, bank.scored(part)]
-               for part in ("train", "test")]
+    vectors = [
+        stack_words(word_vectors(specimen, [s.words for s in getattr(bank, part)]))[layer, bank.scored(part)]
+        for part in ("train", "test")
+    ]
     labels, answers, names = encode_labels(*(scored_labels(bank, part, task) for part in ("train", "test")))
     removed, mean = class_mean_projection(vectors[0], labels), vectors[0].mean(0)
     others = [random_projection(specimen.width, removed.rank, seed + draw) for draw in range(draws)]

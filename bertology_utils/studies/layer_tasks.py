@@ -169,10 +169,12 @@ def _odd_word(sentence: Sentence, others: Sequence[Sentence], generator: np.rand
     """A noun or verb is replaced by another sentence's word of the same tag and number."""
     places = [i for i, tag in enumerate(sentence.upos) if tag in ("NOUN", "VERB")]
     place = int(generator.choice(places)) if places else -1
-    same = [w for other in (others[int(i)] for i in generator.integers(len(others), size=12))
-            for w, tag, number in zip(other.words, other.upos, other.number, strict=True)
-            if place >= 0 and (tag, number) == (sentence.upos[place], sentence.number[place])
-            and w != sentence.words[place]]
+    same = [
+        w
+        for other in (others[int(i)] for i in generator.integers(len(others), size=12))
+        for w, tag, number in zip(other.words, other.upos, other.number, strict=True)
+        if place >= 0 and (tag, number) == (sentence.upos[place], sentence.number[place]) and w != sentence.words[place]
+    ]
     if not same:
         return None
     return [*sentence.words[:place], same[0], *sentence.words[place + 1 :]]
@@ -228,7 +230,7 @@ class LayerFeatures:
         vectors = self.words(part.sentences)
         size = len(part.items[0])
         if size == 1:
-            return torch.stack([vectors[i].mean(1) for i, in part.items], dim=1)
+            return torch.stack([vectors[i].mean(1) for (i,) in part.items], dim=1)
         if size == 2:
             return torch.stack([vectors[i][:, w] for i, w in part.items], dim=1)
         first, second = (torch.stack([vectors[item[0]][:, item[k]] for item in part.items], dim=1) for k in (1, 2))
@@ -241,8 +243,9 @@ def task_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings)
     if len(names) < 2:
         raise BertologyError(f"The task '{task.name}' has a single label in training.")
     options = {"batch": 96, "steps": 120, "epochs": 1} | settings
-    return probe_correctness(features.of(task.train), train, features.of(task.test), test, classes=len(names),
-                             seeds=seeds, **options)
+    return probe_correctness(
+        features.of(task.train), train, features.of(task.test), test, classes=len(names), seeds=seeds, **options
+    )
 
 
 def sentence_scores(specimen: Specimen, examples: Examples, test: Examples, pool: str, **settings) -> np.ndarray:
@@ -258,15 +261,22 @@ def number_readout(
 
     A trained readout at every layer, where goldberg2019assessing asks the model's own last layer.
     """
-    return task_scores(LayerFeatures(specimen), Task("agreement", *(
-        _masked_verbs(specimen, n, attractors, seed, split, source)
-        for n, attractors, split in ((train, (0, 1), "train"), (test, (1,), "test"))
-    )), seeds, seed=seed, **settings)
+    return task_scores(
+        LayerFeatures(specimen),
+        Task(
+            "agreement",
+            *(
+                _masked_verbs(specimen, n, attractors, seed, split, source)
+                for n, attractors, split in ((train, (0, 1), "train"), (test, (1,), "test"))
+            ),
+        ),
+        seeds,
+        seed=seed,
+        **settings,
+    )
 
 
-def _masked_verbs(
-    specimen: Specimen, n: int, attractors: Sequence[int], seed: int, split: str, source: str
-) -> Part:
+def _masked_verbs(specimen: Specimen, n: int, attractors: Sequence[int], seed: int, split: str, source: str) -> Part:
     drawn = {"seed": seed, "split": split, "source": source}
     found = [pair for count in attractors for pair in agreement_pairs(n // len(attractors), count, **drawn)]
     mask = specimen.tokenizer.mask_token
@@ -281,8 +291,10 @@ def subject_scores(
 
     Trained where the first noun is the subject, so that the linear rule and the hierarchical one both fit.
     """
-    parts = [pointed_sentences(n, clear, seed, split, "subject", source)
-             for n, clear, split in ((train, False, "train"), (test, True, "test"))]
+    parts = [
+        pointed_sentences(n, clear, seed, split, "subject", source)
+        for n, clear, split in ((train, False, "train"), (test, True, "test"))
+    ]
     vectors = [word_vectors(specimen, [list(s.words) for s in part]) for part in parts]
     places = [[s.target for s in part] for part in parts]
     probe = train_selector(vectors[0], places[0], seeds=seeds, seed=seed, steps=steps, epochs=1)
@@ -353,8 +365,12 @@ def finetuning_samples(
     halves = {"restored_bottom": range(half + 1), "restored_top": range(half + 1, layers + 1)}
     if not blocks_have_own_weights(specimen.encoder):
         halves = {}
-    found = {name: np.stack([correctness(restored(run.classifier, specimen.encoder, chosen), specimen, test)
-                             for run in runs]).astype(float) for name, chosen in halves.items()}
+    found = {
+        name: np.stack(
+            [correctness(restored(run.classifier, specimen.encoder, chosen), specimen, test) for run in runs]
+        ).astype(float)
+        for name, chosen in halves.items()
+    }
     change = np.stack([representation_change(specimen, run.specimen, test.sentences) for run in runs], axis=1)
     return found | {"tuned": tuned.astype(float), "change": change}
 
@@ -372,6 +388,9 @@ def pooling_samples(
     for pool in ("cls", "mean"):
         found[f"{pool}_before"] = sentence_scores(specimen, train, test, pool, seeds=seeds, seed=seed)[-1]
         found[f"{pool}_after"] = np.concatenate(
-            [sentence_scores(run.specimen, train, test, pool, seeds=1, seed=place)[-1]
-             for place, run in zip(places, runs, strict=True)])
+            [
+                sentence_scores(run.specimen, train, test, pool, seeds=1, seed=place)[-1]
+                for place, run in zip(places, runs, strict=True)
+            ]
+        )
     return found

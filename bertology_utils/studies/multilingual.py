@@ -136,9 +136,7 @@ def train_bilingual(
     sentences = [*first, *second]
     words = sorted({word for sentence in sentences for word in sentence})
     specimen = tiny_specimen(words, recipe, seed)
-    return train_mlm(
-        specimen, sentences, recipe.steps, seed, learning_rate=recipe.learning_rate, budget=recipe.budget
-    )
+    return train_mlm(specimen, sentences, recipe.steps, seed, learning_rate=recipe.learning_rate, budget=recipe.budget)
 
 
 # ---------------------------------------------------------------- measures on parallel vectors

@@ -70,9 +70,7 @@ def _item(deeds: Sequence[tuple], asked: int, doer: bool) -> ReadingItem:
     x, y = (MASK, b) if doer else (a, MASK)
     options = [noun for one, _, other in deeds for noun in (one, other) if noun != answer]
     question = ("the", x, verb.past, "the", y, ".")
-    return ReadingItem(
-        passage, question, ("the", y, "was", verb.participle, "by", "the", x, "."), (answer, *options)
-    )
+    return ReadingItem(passage, question, ("the", y, "was", verb.participle, "by", "the", x, "."), (answer, *options))
 
 
 def known_items(specimen: Specimen, items: Sequence[ReadingItem]) -> list[ReadingItem]:

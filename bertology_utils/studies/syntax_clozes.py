@@ -111,8 +111,10 @@ def detection(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED)
     items = [pair.good[pair.focus].lower() for pair in pairs]
     forms = [(item, neutral[item]) for item in items]
     places = {"good": [p.focus for p in pairs], "bad": [getattr(p, "bad_focus", p.focus) for p in pairs]}
-    sides = [cloze.word_log_probability(specimen, [getattr(p, side) for p in pairs], places[side], forms)
-             for side in ("good", "bad")]
+    sides = [
+        cloze.word_log_probability(specimen, [getattr(p, side) for p in pairs], places[side], forms)
+        for side in ("good", "bad")
+    ]
     gain = [side.log_probabilities[side.covered] for side in sides]
     return ((gain[0][:, 0] - gain[0][:, 1]) > (gain[1][:, 0] - gain[1][:, 1])).astype(float)
 
@@ -128,8 +130,12 @@ def paradigms(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED)
     """
     if source == EMBEDDED:
         drawn = {"seed": seed, "split": "test"}
-        suite = {"agreement": agreement_pairs(n, **drawn), "agreement, attractor": agreement_pairs(n, 1, **drawn),
-                 "reflexive": pair_sets.reflexive_pairs(n, 1, **drawn), "npi licensor": npi_pairs(n, **drawn)}
+        suite = {
+            "agreement": agreement_pairs(n, **drawn),
+            "agreement, attractor": agreement_pairs(n, 1, **drawn),
+            "reflexive": pair_sets.reflexive_pairs(n, 1, **drawn),
+            "npi licensor": npi_pairs(n, **drawn),
+        }
     else:
         suite = load_suite(source, n, seed).paradigms
     return {name: judgements(specimen, pairs) for name, pairs in suite.items()}
@@ -150,8 +156,10 @@ def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) 
     other = [tuple(adverb if word == "not" else word for word in c.words) for c in negated]
     right = [_sensitivity(specimen, part) for part in (plain, negated)]
     usable = ~np.isnan(right[0]) & ~np.isnan(right[1])
-    first, second, third = (cloze.masked_distributions(specimen, sentences) for sentences in (
-        [c.words for c in plain], [c.words for c in negated], other))
+    first, second, third = (
+        cloze.masked_distributions(specimen, sentences)
+        for sentences in ([c.words for c in plain], [c.words for c in negated], other)
+    )
     return {
         "affirmative": right[0][usable],
         "negated": right[1][usable],
@@ -163,7 +171,8 @@ def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) 
 def _sensitivity(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
     """P(true) > P(false) for each item: 0/1, NaN where a word is not one piece."""
     scores = cloze.word_log_probability(
-        specimen, [c.words for c in items], [c.focus for c in items], [(c.true, c.false) for c in items])
+        specimen, [c.words for c in items], [c.focus for c in items], [(c.true, c.false) for c in items]
+    )
     values = scores.log_probabilities
     return np.where(scores.covered, values[:, 0] > values[:, 1], np.nan)
 
@@ -269,8 +278,9 @@ def _distributions(specimen: Specimen, items: Sequence[Perturbed]) -> torch.Tens
 def _competence(specimen: Specimen, items: Sequence[tuple], intact: torch.Tensor, noise: torch.Tensor) -> np.ndarray:
     """Is the true word more probable in the sentence than among random words? 0/1 over words of one piece."""
     pieces = [cloze.single_piece(specimen, words[place]) for words, place in items]
-    return np.array([float(a[piece] > b[piece]) for a, b, piece in zip(intact, noise, pieces, strict=True)
-                     if piece is not None])
+    return np.array(
+        [float(a[piece] > b[piece]) for a, b, piece in zip(intact, noise, pieces, strict=True) if piece is not None]
+    )
 
 
 # Templates and the suite ----------------------------------------------------------------------------------------------
@@ -302,9 +312,7 @@ def _hits(specimen: Specimen, template: str, known: Sequence[tuple[str, str]], c
     return cloze.hits_at(specimen, completions, [[y] for _, y in known]).astype(float)
 
 
-def psycholinguistic_suite(
-    specimen: Specimen, n: int | None = None, source: str = EMBEDDED
-) -> dict[str, np.ndarray]:
+def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Accuracy at 5 and sensitivity of three cloze sets (ettinger2019what, or after it), 0/1 over covered items.
 
     `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word

@@ -158,10 +158,15 @@ def two_questions(n: int, seed: int = 0, split: str = "train") -> tuple[list[tup
     for animal, plural in zip(labels["lexical"], labels["syntactic"], strict=True):
         kinds = ("animal",) if animal else ("male", "female", "neutral")
         numbers = ("plural", "singular") if plural else ("singular", "plural")
-        subject, target = (grammar.common_noun(grammar.kind(kinds), None, deprel, number, 0.3, "the")
-                           for deprel, number in zip(("nsubj", "obj"), numbers, strict=True))
-        verbs = [verb for verb in grammar.lexicon.verbs["experiencer"]
-                 if {"animal", "neutral"} <= set(verb.subjects + verb.objects)]
+        subject, target = (
+            grammar.common_noun(grammar.kind(kinds), None, deprel, number, 0.3, "the")
+            for deprel, number in zip(("nsubj", "obj"), numbers, strict=True)
+        )
+        verbs = [
+            verb
+            for verb in grammar.lexicon.verbs["experiencer"]
+            if {"animal", "neutral"} <= set(verb.subjects + verb.objects)
+        ]
         group = grammar.conjugate(grammar.pick(verbs), subject, "past")
         clause = Phrase("S", [subject, Phrase("VP", [*group, target], 0)], 1, "root")
         sentences.append(grammar.finish(clause).words)
@@ -195,9 +200,7 @@ def order_dependence(specimen: Specimen, train: int, test: int, seed: int = 0, *
 # One question, three tools --------------------------------------------------------------------------------------------
 
 
-def three_tools(
-    eager: Specimen, train: int, test: int, seed: int = 0, source: str = EMBEDDED
-) -> dict[str, np.ndarray]:
+def three_tools(eager: Specimen, train: int, test: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """The number of a subject behind an attractor, by cloze, by attention and by probe: 0/1 samples.
 
     `cloze` and `attention` are `(items,)`, `probe` is `(seeds, items)`. The cloze compares two verb forms; attention
@@ -213,8 +216,11 @@ def three_tools(
     looks = subject_attention(eager, pairs)  # (layers, heads, pairs)
     means = looks[..., :half].mean(-1)
     layer, head = np.unravel_index(means.argmax(), means.shape)
-    learnt = [p for attractors in (0, 1)
-              for p in agreement_pairs(train // 2, attractors, agreeing=1 - attractors, seed=seed, source=source)]
+    learnt = [
+        p
+        for attractors in (0, 1)
+        for p in agreement_pairs(train // 2, attractors, agreeing=1 - attractors, seed=seed, source=source)
+    ]
     return {
         "cloze": cloze.preferred(scores)[half:].astype(float),
         "attention": looks[layer, head, half:].astype(float),
@@ -237,8 +243,10 @@ def subject_attention(eager: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarr
 
 def _number_probe(specimen: Specimen, train, development, test, seed: int) -> np.ndarray:
     parts = [_mask_vectors(specimen, pairs) for pairs in (train, development, test)]
-    labels = [np.array([pair.condition["number"] == "plural" for pair in pairs]).astype(int)
-              for pairs in (train, development, test)]
+    labels = [
+        np.array([pair.condition["number"] == "plural" for pair in pairs]).astype(int)
+        for pairs in (train, development, test)
+    ]
     probe = train_probe(parts[0], labels[0], seed=seed)
     layer = int(probe.correct(parts[1], labels[1]).mean((1, 2)).argmax())
     return probe.correct(parts[2], labels[2])[layer]

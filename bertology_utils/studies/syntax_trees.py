@@ -150,8 +150,9 @@ def attention_trees(eager: Specimen, bank: Treebank) -> AttentionTrees:
     scores = []
     for part, found in zip((bank.development, bank.test), maps, strict=True):
         items = zip(found, part, punctuation_mask(part), strict=True)
-        scores.append(np.stack([trees.uuas(-np.maximum(m, m.swapaxes(-1, -2)), s.heads, keep)
-                                for m, s, keep in items], axis=-1))
+        scores.append(
+            np.stack([trees.uuas(-np.maximum(m, m.swapaxes(-1, -2)), s.heads, keep) for m, s, keep in items], axis=-1)
+        )
     return AttentionTrees(*scores, *maps)
 
 

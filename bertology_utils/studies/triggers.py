@@ -23,8 +23,15 @@ Words = tuple[str, ...]
 
 
 def trigger_attack(
-    specimen: Specimen, train: int, test: int, seed: int = 0, seeds: int = 3, length: int = 3, rounds: int = 1,
-    draws: int = 4, source: str = EMBEDDED,
+    specimen: Specimen,
+    train: int,
+    test: int,
+    seed: int = 0,
+    seeds: int = 3,
+    length: int = 3,
+    rounds: int = 1,
+    draws: int = 4,
+    source: str = EMBEDDED,
 ) -> dict[str, object]:
     """Attack classifiers that tell sentences about animals from sentences about people, or what `source` labels.
 
@@ -33,8 +40,9 @@ def trigger_attack(
     words (mean over `draws`). `triggers` lists what was found. The trigger is sought on training sentences, and holds
     no word of any sentence here. Every second seed attacks the other class.
     """
-    examples = [_examples(n, 2 * seed + i, split, source) for i, (n, split) in enumerate(
-        ((train, "train"), (test, "test")))]
+    examples = [
+        _examples(n, 2 * seed + i, split, source) for i, (n, split) in enumerate(((train, "train"), (test, "test")))
+    ]
     allowed = candidate_words(specimen, {word for part in examples for s in part.sentences for word in s})
     found: dict[str, list] = {"accuracy": [], "triggered": [], "random": [], "triggers": []}
     for index, place in enumerate(run_seeds(seed, seeds)):
@@ -73,8 +81,15 @@ def candidate_words(specimen: Specimen, excluded: set[str]) -> dict[str, int]:
 
 
 def find_trigger(
-    classifier: Classifier, specimen: Specimen, sentences: Sequence[Words], target: int, allowed: Mapping[str, int],
-    rng: np.random.Generator, length: int = 3, rounds: int = 1, beam: int = 4,
+    classifier: Classifier,
+    specimen: Specimen,
+    sentences: Sequence[Words],
+    target: int,
+    allowed: Mapping[str, int],
+    rng: np.random.Generator,
+    length: int = 3,
+    rounds: int = 1,
+    beam: int = 4,
 ) -> Words:
     """The words that push all sentences towards class `target`, changed one at a time.
 

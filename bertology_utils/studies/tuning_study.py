@@ -135,9 +135,9 @@ def restoration(
     hao2019visualizing; layer 0 are the embeddings.
     """
     return {
-        name: np.stack([
-            correctness(restored(run.classifier, pretrained.encoder, layers), pretrained, test) for run in runs
-        ])
+        name: np.stack(
+            [correctness(restored(run.classifier, pretrained.encoder, layers), pretrained, test) for run in runs]
+        )
         for name, layers in groups.items()
     }
 
@@ -149,10 +149,12 @@ def seed_grid(
     specimen: Specimen, train: Examples, test: Examples, starts: Sequence[int], orders: Sequence[int], **options
 ) -> np.ndarray:
     """Every start (new head) with every data order: (starts, orders, items) booleans; dodge2020finetuning."""
-    return np.stack([
-        [finetune(specimen, train, test, start, order_seed=order, **options).correct for order in orders]
-        for start in starts
-    ])
+    return np.stack(
+        [
+            [finetune(specimen, train, test, start, order_seed=order, **options).correct for order in orders]
+            for start in starts
+        ]
+    )
 
 
 def extremes(scores: np.ndarray) -> dict[str, np.ndarray]:

@@ -35,7 +35,7 @@ def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
 
 
 def freeze_parameters(encoder: nn.Module, freeze: str) -> None:
-    """"none", "encoder" (all of it), "embeddings", or "bottom-n" (embeddings and blocks 1..n, as wu2019beto)."""
+    """ "none", "encoder" (all of it), "embeddings", or "bottom-n" (embeddings and blocks 1..n, as wu2019beto)."""
     if freeze == "none":
         return
     if freeze == "encoder":
