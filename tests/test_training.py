@@ -46,6 +46,12 @@ def test_learns_and_leaves_the_specimen_alone(tiny, tuned):
     assert not tuned.classifier.training
 
 
+def test_a_finished_run_holds_no_gradients(tiny, tuned):
+    further, _ = train_mlm(tiny, TRAIN.sentences, 2, budget=128)
+    models = (tuned.classifier, further.model)
+    assert all(parameter.grad is None for model in models for parameter in model.parameters())
+
+
 def test_data_order_and_initialisation_are_two_seeds(tiny):
     quick = {**QUICK, "epochs": 1}
     base = training.finetune(tiny, TRAIN, TEST, 0, order_seed=5, **quick)

@@ -151,5 +151,6 @@ def optimise(model: nn.Module, loss_of_step, steps: int, learning_rate: float) -
         optimiser.step()
         schedule.step()
         losses.append(float(loss.detach()))
+    model.zero_grad(set_to_none=True)
     model.eval()
     return np.array(losses)

@@ -232,6 +232,7 @@ def _train(classifier, specimen, train, rng, epochs: int, rates, budget: int, mi
         optimiser.step()
         schedule.step()
         losses.append(float(loss.detach()))
+    classifier.zero_grad(set_to_none=True)  # chapters keep many runs, and gradients are as large as weights
     return np.array(losses)
 
 
