@@ -227,6 +227,16 @@ def test_the_picture_counts_each_specimen_beside_its_control(rows, tmp_path):
         picture.draw([], tmp_path / "none.svg")
 
 
+def test_the_picture_leaves_out_models_that_were_asked_some_chapters_only():
+    found = {
+        "one": [result("replicates")] + [result("replicates", model=m, recorded=True) for m in ("minilm", "large")],
+        "two": [result("replicates"), result("contradicts", model="large", recorded=True)],
+    }
+    entries = [{"id": key, "results": value} for key, value in found.items()]
+    rows = contents.rows_of(entries, [claim("one"), claim("two", notebook="semantics")])
+    assert list(picture.sides(rows)) == ["pocket-bert", "pocket-bert, untrained", "large", "large, untrained"]
+
+
 def test_the_run_record_reads_what_the_runner_writes(tmp_path, rows):
     run = {"chapter": "syntax", "model": "pocket-bert", "profile": "live", "seconds": 12.3, "commit": "abcdef123",
            "when": "2026-01-02T03:04:05+00:00", "versions": {"torch": "2.13.0"}}  # fmt: skip

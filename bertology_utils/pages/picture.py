@@ -23,8 +23,16 @@ NARROW = 6  # a share of fewer predictions has no room for its number
 
 
 def sides(rows: Sequence[Row]) -> dict[str, Counter[str]]:
-    """Verdicts on the claims about training, of each live specimen and of its control; the book's own comes first."""
-    recorded = {result["model"] for row in rows for result in row.recorded if result.get("profile") == "live"}
+    """Verdicts on the claims about training, of each live specimen and of its control; the book's own comes first.
+
+    A model that was asked some of the chapters only is left out: its bar would count other claims.
+    """
+    asked: dict[str, set[str]] = {}
+    for row in rows:
+        for result in (result for result in row.recorded if result.get("profile") == "live"):
+            asked.setdefault(result["model"], set()).add(row.notebook)
+    chapters = {row.notebook for row in rows if row.live}
+    recorded = {name for name, found in asked.items() if found >= chapters}
     specimens = [DEFAULT_MODEL, *sorted(recorded - {DEFAULT_MODEL})]
     found: dict[str, Counter[str]] = {}
     for name in specimens:
