@@ -5,6 +5,20 @@ from bertology_utils.errors import unknown
 from . import instruments, memory, training
 from .measure import Benchmark
 
+
+def _structural(name: str, what: str, train: int) -> Benchmark:
+    """Structural probes trained on so many sentences."""
+    return Benchmark(
+        name,
+        what,
+        "run",
+        instruments.prepare_structural,
+        smoke={"train": 20, "test": 4, "epochs": 1, "rank": 4, "every": 16},
+        full={"train": train, "test": 400, "epochs": 20, "rank": 64},
+        bar=20.0,
+    )
+
+
 _LIST = (
     Benchmark(
         "pretraining",
@@ -33,23 +47,13 @@ _LIST = (
         bar=2.0,
         rounds=1,
     ),
-    Benchmark(
-        "structural-probe",
-        "distance probes at every layer from 600 sentences, beside the original procedure",
-        "run",
-        instruments.prepare_structural,
-        smoke={"train": 20, "test": 4, "epochs": 1, "rank": 4, "every": 16},
-        full={"train": 600, "test": 400, "epochs": 20, "rank": 64},
-        bar=20.0,
+    _structural(
+        "structural-probe", "distance probes at every layer from 600 sentences, beside the original procedure", 600
     ),
-    Benchmark(
+    _structural(
         "structural-probe-2000",
         "the same from 2,000 sentences, where starting a process for each layer weighs less",
-        "run",
-        instruments.prepare_structural,
-        smoke={"train": 40, "test": 4, "epochs": 1, "rank": 4, "every": 16},
-        full={"train": 2000, "test": 400, "epochs": 20, "rank": 64},
-        bar=20.0,
+        2000,
     ),
     Benchmark(
         "self-similarity",

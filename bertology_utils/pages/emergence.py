@@ -47,17 +47,19 @@ def emergence_part(root: Path, rows: Sequence[Row], link: Link) -> str:
 
 def columns_of(root: Path) -> dict[str, str]:
     """Label -> model: the lowest rung's checkpoints after step 0, then the rungs; empty without a ladder."""
-    rungs = families.known(families.rungs, root) or []
-    steps = families.known(families.checkpoints, rungs[0], root) or {} if rungs else {}
+    rungs = families.known(families.rungs, root)
+    if rungs is None:
+        return {}
+    steps = families.known(families.checkpoints, rungs[0], root) or {}
     found = {f"step {step}": model for step, model in steps.items() if step and model != rungs[0]}
     return found | {name: name for name in rungs}
 
 
 def seeds_of(root: Path) -> dict[str, str]:
     """Label -> model of the lowest rung's seeds; empty where it has no siblings."""
-    rungs = families.known(families.rungs, root) or []
-    siblings = families.known(families.seeds, rungs[0], root) or [] if rungs else []
-    return {name: name for name in siblings}
+    rungs = families.known(families.rungs, root)
+    siblings = rungs and families.known(families.seeds, rungs[0], root)
+    return {name: name for name in siblings or ()}
 
 
 def outcomes(rows: Sequence[Row], columns: Mapping[str, str]) -> Outcomes:

@@ -46,7 +46,8 @@ def sides(rows: Sequence[Row]) -> dict[str, Counter[str]]:
 def _result_of(name: str, specimens: Sequence[str], row: Row) -> dict[str, Any] | None:
     """What a specimen's run says of a claim; a model that a chapter asks beside any specimen counts for all of them."""
     live = [result for result in (row.live, *row.recorded) if result and result.get("profile") == "live"]
-    return next((r for r in live if r["model"] == name), next((r for r in live if r["model"] not in specimens), None))
+    beside = row.live if row.live and row.live["model"] not in specimens else None
+    return next((result for result in live if result["model"] == name), beside)
 
 
 def draw(rows: Sequence[Row], path: Path) -> str:
