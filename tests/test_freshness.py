@@ -118,7 +118,8 @@ def test_a_recorded_table_matters_to_the_chapters_that_read_it(root, reader):
 
 
 @pytest.mark.parametrize(
-    ("chapter", "table"), [("mbert", "multilingual.csv"), ("training", "pretraining_objectives.csv")]
+    ("chapter", "table"),
+    [("mbert", "multilingual.csv"), ("mbert", "twins.csv"), ("training", "pretraining_objectives.csv")],
 )
 def test_the_chapters_that_draw_recorded_tables_depend_on_them(chapter, table):
     assert f"results/{table}" in fingerprint(Job(find_root(), chapter))["files"]

@@ -109,16 +109,6 @@ def test_the_right_form_is_the_likelier_one_at_its_place():
     assert parallel.right_forms(specimen, pairs).tolist() == expected
 
 
-def test_twins_differ_in_letters_only():
-    corpus = parallel.twin_corpus(CORPUS["en"][:5], 0.0)
-    for own, other in zip(corpus["en"], corpus["twin"], strict=True):
-        assert own.upos == other.upos and len(own.words) == len(other.words)
-        assert not set(own.words) & set(other.words)
-    assert parallel.twin_corpus(CORPUS["en"][:5], 1.0)["twin"][0].words == tuple(
-        w.lower() for w in CORPUS["en"][0].words
-    )
-
-
 def test_a_tokenizer_that_knows_the_words_is_multilingual_and_one_of_letters_is_not(tiny):
     everything = sorted({w for rows in parallel_corpus(60).values() for row in rows for w in row.words})
     fluent = tiny_specimen(everything, replace(BilingualRecipe(), layers=1, width=16, inner=16))

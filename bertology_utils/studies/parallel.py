@@ -8,7 +8,7 @@ English is compared with each of the others; layers stand first, items last; sec
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ from bertology_utils.activations import word_vectors
 from bertology_utils.instruments.cloze import word_scores
 from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe
 from bertology_utils.language.ten_languages import LANGUAGES, PIVOT, ParallelSentence, gold_alignment, parallel_corpus
-from bertology_utils.pretraining.sources import twin_sentence
 from bertology_utils.project import RANDOM_PREFIX
 from bertology_utils.studies.multilingual import alignment_f1, centred, language_probe, mutual_nearest
 
@@ -59,22 +58,6 @@ def multilingual_specimen(specimen: Specimen) -> Specimen:
     if len(known_languages(specimen)) >= len(LANGUAGES) - 1:
         return specimen
     return load(RANDOM_PREFIX * specimen.is_random + MULTILINGUAL)
-
-
-def embedded_twins(name: str) -> list[Specimen]:
-    """The embedded models of English and its twin in other letters: `name` and, where they are, its other seeds."""
-    from bertology_utils.models import embedded_models, load
-
-    return [load(found) for found in embedded_models() if found == name or found.startswith(f"{name}-")]
-
-
-def twin_corpus(sentences: Sequence[ParallelSentence], overlap: float) -> Corpus:
-    """English sentences and their twins in other letters, a share `overlap` of the word types left alone."""
-
-    def twin_of(sentence: ParallelSentence) -> ParallelSentence:
-        return replace(sentence, language="twin", words=tuple(twin_sentence(word, overlap) for word in sentence.words))
-
-    return {PIVOT: list(sentences), "twin": [twin_of(sentence) for sentence in sentences]}
 
 
 # ---------------------------------------------------------------- vectors
