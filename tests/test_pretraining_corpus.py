@@ -10,6 +10,10 @@ import sys
 import numpy as np
 import pytest
 from pretraining_toys import STORIES, config, config_file, write_corpus
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.trainers import WordPieceTrainer
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
@@ -20,10 +24,7 @@ from bertology_utils.pretraining.corpus import (
     BEGINS_PHRASE,
     IN_CAPITALS,
     Phrases,
-    sampled_shares,
-    smoothed_weights,
     tokenize,
-    train_tokenizer,
     unknown_share,
 )
 from bertology_utils.pretraining.sources import (
@@ -34,6 +35,12 @@ from bertology_utils.pretraining.sources import (
     read_documents,
     sentences,
     twin_sentence,
+)
+from bertology_utils.pretraining.wordpieces import (
+    SPECIAL_TOKENS,
+    sampled_shares,
+    smoothed_weights,
+    train_tokenizer,
 )
 
 
@@ -242,6 +249,34 @@ def test_the_tokenizer_sees_the_smoothed_sample(tmp_path):
     sources = [source(tmp_path / "large.txt", format="lines"), source(tmp_path / "small.txt", format="lines")]
     plain, smooth = (train_tokenizer(sources, 100, smoothing=value).get_vocab() for value in (None, 0.0))
     assert "zebras" not in plain and "zebras" in smooth
+
+
+def test_the_same_text_gives_the_same_tokenizer_at_every_training(tmp_path):
+    """Nearly all pairs are as frequent as others here; the library by itself merges them as chance has it."""
+    lines = (f"{a}{b}{c} {c}{a}{b}" for a in "abcdef" for b in "ghijkl" for c in "mnopqr")
+    (tmp_path / "ties.txt").write_text("\n".join(lines))
+    tied = source(tmp_path / "ties.txt", format="lines")
+    first, *others = (train_tokenizer([tied], 80).to_str() for _ in range(4))
+    assert all(other == first for other in others)
+
+
+def test_the_pieces_are_those_of_the_plain_way_where_no_two_pairs_are_alike(tmp_path):
+    words = {"banana": 13, "bandana": 7, "cab": 29, "dab": 19}
+    (tmp_path / "words.txt").write_text("\n".join(word for word, count in words.items() for _ in range(count)))
+    plain = Tokenizer(WordPiece(unk_token="[UNK]"))
+    plain.pre_tokenizer = BertPreTokenizer()
+    trainer = WordPieceTrainer(vocab_size=20, special_tokens=SPECIAL_TOKENS, show_progress=False)
+    plain.train_from_iterator((word for word, count in words.items() for _ in range(count)), trainer)
+    ours = train_tokenizer([source(tmp_path / "words.txt", format="lines")], 20)
+    assert set(ours.get_vocab()) == set(plain.get_vocab())
+    assert ours.encode("bandana").tokens == ["[CLS]", *plain.encode("bandana").tokens, "[SEP]"]
+
+
+def test_only_special_tokens_are_read_as_such(folder):
+    """The letters inside words are no special tokens in the end: "##a" in a text is two marks and a letter."""
+    tokenizer = train_tokenizer([source(folder / "toy.txt")], 150)
+    assert [token.content for token in tokenizer.get_added_tokens_decoder().values()] == SPECIAL_TOKENS
+    assert tokenizer.encode("##a", add_special_tokens=False).tokens == ["[UNK]", "[UNK]", "a"]
 
 
 def test_chinese_characters_are_words_and_the_alphabet_can_hold_them(tmp_path):

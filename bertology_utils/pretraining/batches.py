@@ -21,10 +21,11 @@ from bertology_utils.files import write_text
 from bertology_utils.pretraining.objectives import PAIR_TASKS
 
 from .config import Masking, Phase, PretrainingConfig
-from .corpus import Corpus, Phrases, smoothed_weights, tokenize, train_tokenizer
+from .corpus import Corpus, Phrases, tokenize
 from .examples import Packing, Row, Sampler, SpecialIds, collate
 from .sources import CorpusSource, file_identity, is_same_file
 from .tasks import Batch, MaskedTokens, Objective, Vocabulary, make_objectives
+from .wordpieces import smoothed_weights, train_tokenizer
 
 EVALUATION_SEED, EVALUATION_ROWS = 12345, 32
 POOL, LEAST_ROWS = 8, 16  # steps drawn together, where a batch has inputs enough to be sorted

@@ -23,9 +23,10 @@ from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.pretraining.objectives import PAIR_TASKS
 
-from .corpus import MOST_PIECES, SPECIAL_TOKENS
+from .corpus import MOST_PIECES
 from .examples import SHORTEST_INPUT
 from .sources import CorpusSource
+from .wordpieces import SPECIAL_TOKENS
 
 OBJECTIVES = (
     "masked-tokens",

@@ -6,80 +6,23 @@ memory instead of holding the text.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Encoding, Tokenizer
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import replacing, write_text
 
 from .sources import CorpusSource, Document, file_identity, is_same_file, read_documents
 
-SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 HELD_OUT_SHARE = 0.02
 MOST_PIECES = 65_535  # ids are stored in 16 bits
 BEGINS_PHRASE, IN_CAPITALS = 1, 2  # flags of a piece
 COMPARED = 3  # documents by which stored arrays without a record are told from those of another text
-
-
-def train_tokenizer(
-    sources: Sequence[CorpusSource],
-    vocabulary_size: int,
-    alphabet: int = 400,
-    smoothing: float | None = None,
-    cased: bool = False,
-) -> Tokenizer:
-    """Trains a WordPiece tokenizer (devlin2019bert); Chinese characters are words by themselves.
-
-    cased: keeps capitals and accents; without it BERT's normaliser takes the vowel signs of Hindi for accents too.
-    alphabet: how many characters it may know, the most frequent ones.
-    smoothing: None reads all text; else documents are sampled so that every corpus has characters in proportion to its
-        size to this power, and the rarest one is read whole (the sampling of multilingual BERT).
-    """
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=not cased, handle_chinese_chars=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=vocabulary_size, special_tokens=SPECIAL_TOKENS, limit_alphabet=alphabet, show_progress=False
-    )
-    shares = [1.0] * len(sources) if smoothing is None else sampled_shares(sources, smoothing)
-    tokenizer.train_from_iterator(_sampled_sentences(sources, shares), trainer)
-    if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):
-        raise BertologyError(f"The corpora hold no text: {', '.join(map(str, sources))}.")
-    cls, sep = (tokenizer.token_to_id(t) for t in ("[CLS]", "[SEP]"))
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", sep), ("[CLS]", cls))
-    return tokenizer
-
-
-def smoothed_weights(sizes: Sequence[float], smoothing: float) -> np.ndarray:
-    """Sampling weights: sizes to the power of `smoothing`, which sum to 1 (lample2019crosslingual, multilingual BERT).
-
-    1 keeps the proportions, 0 makes all corpora equal.
-    """
-    weights = np.asarray(sizes, dtype=float) ** smoothing
-    return weights / weights.sum()
-
-
-def sampled_shares(sources: Sequence[CorpusSource], smoothing: float) -> list[float]:
-    """The share of every corpus that a smoothed sample reads; 1 for the one that is rarest against its weight."""
-    sizes = np.array([sum(len(s) for d in read_documents(source) for s in d.sentences) for source in sources])
-    for source, size in zip(sources, sizes, strict=True):
-        if size == 0:
-            raise BertologyError(f"The corpora hold no text: {source}.")
-    shares = smoothed_weights(sizes, smoothing) / sizes
-    return list(shares / shares.max())
-
-
-def _sampled_sentences(sources: Sequence[CorpusSource], shares: Sequence[float]) -> Iterator[str]:
-    rng = np.random.default_rng(0)
-    for source, share in zip(sources, shares, strict=True):
-        for document in read_documents(source):
-            if share >= 1 or rng.random() < share:
-                yield from document.sentences
 
 
 @dataclass(frozen=True)
