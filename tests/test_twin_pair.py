@@ -45,7 +45,7 @@ def test_without_shared_words_every_word_is_in_other_letters():
 
 def test_the_record_gives_back_every_arm_by_layer_and_seed(monkeypatch, tmp_path):
     monkeypatch.setattr(pair, "load", lambda name: SPECIMEN)
-    monkeypatch.setattr(pair, "twin", lambda specimen: specimen)
+    monkeypatch.setattr(pair, "twin", lambda specimen, seed: specimen)
     names = [f"{arm}{seed}" for arm in pair.ARMS for seed in ("", "-seed-1")]
     path = tmp_path / "twins.csv"
     for rows in pair.compare(names, KNOWN, UNSEEN, origin(tmp_path)):
@@ -65,10 +65,18 @@ def test_nothing_recorded_is_no_arm(tmp_path):
 
 def test_the_gain_is_the_difference_of_seeds_with_welchs_interval():
     rng = np.random.default_rng(0)
-    arms = {"twins-apart": rng.random((3, 3)), "twins-overlapping": 1 + rng.random((3, 4))}
-    apart, overlapping = (100 * arms[name][1:].mean(0) for name in pair.ARMS)
-    found = pair.gain(arms)
+    scores = {"twins-apart": rng.random((3, 3)), "twins-overlapping": 1 + rng.random((3, 4))}
+    apart, overlapping = (100 * scores[arm][1:].mean(0) for arm in pair.ARMS)
+    found = pair.gain(scores)
     expected = stats.ttest_ind(overlapping, apart, equal_var=False)
     assert found.value == pytest.approx(overlapping.mean() - apart.mean())
     assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval()))
     assert found.seeds == 3 and (found.low > 0) == (expected.pvalue < 0.05)
+
+
+def test_what_untrained_copies_gain_as_well_was_not_learnt():
+    rng = np.random.default_rng(0)
+    copies = {"twins-apart": rng.random((3, 4)), "twins-overlapping": 1 + rng.random((3, 4))}
+    scores = {arm: values + 0.01 * rng.random((3, 4)) for arm, values in copies.items()}
+    scores |= {pair.untrained(arm): values for arm, values in copies.items()}
+    assert pair.gain(scores).low > 0 and abs(pair.learnt_gain(scores).value) < 1

@@ -48,7 +48,7 @@ def train_tokenizer(
         limit_alphabet=len(first),
         show_progress=False,
     )
-    learner.train_from_iterator(_sampled_sentences(sources, shares), trainer)
+    learner.train_from_iterator((f"{word} " * count for word, count in words.items()), trainer)
     pieces = learner.get_vocab()
     tokenizer = _tokenizer(cased, pieces)
     tokenizer.add_special_tokens(SPECIAL_TOKENS)
@@ -65,11 +65,13 @@ def _tokenizer(cased: bool, pieces: Mapping[str, int] | None = None) -> Tokenize
 
 
 def _count_words(tokenizer: Tokenizer, sentences: Iterable[str]) -> Counter[str]:
-    """How often every word and mark occurs."""
+    """How often every word and mark occurs; what stands between two blanks is divided once, however often it occurs."""
+    chunks = Counter(chunk for sentence in sentences for chunk in sentence.split(" "))
     words: Counter[str] = Counter()
-    for sentence in sentences:
-        plain = tokenizer.normalizer.normalize_str(sentence)
-        words.update(word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(plain))
+    for chunk, count in chunks.items():
+        plain = tokenizer.normalizer.normalize_str(chunk)
+        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(plain):
+            words[word] += count
     return words
 
 

@@ -25,7 +25,7 @@ from bertology_utils.studies.parallel import STOP, Corpus, learn_tags, read, wit
 FILE = Path("results") / "twins.csv"
 ARMS = {"twins-apart": 0.0, "twins-overlapping": 0.4}
 """Model -> the share of word types that its twin language has in common with English."""
-TWIN = "twin"
+TWIN, SEED = "twin", "-seed-"
 RETRIEVAL, TAGGING = "centred retrieval@1", "zero-shot tagging accuracy"
 MOVED = "zero-shot tagging accuracy, words in other letters"
 
@@ -41,7 +41,11 @@ def embedded_arm(arm: str) -> list[Specimen]:
 
 
 def _arm_of(model: str) -> str:
-    return model.partition("-seed-")[0]
+    return model.partition(SEED)[0]
+
+
+def _seed_of(model: str) -> int:
+    return int(model.partition(SEED)[2] or 0)
 
 
 def twin_corpus(sentences: Sequence[ParallelSentence], overlap: float) -> Corpus:
@@ -85,10 +89,14 @@ def is_moved(corpus: Corpus) -> np.ndarray:
 def compare(
     models: Iterable[str], known: Sequence, unseen: Sequence, origin: Mapping[str, str]
 ) -> Iterator[list[dict]]:
-    """The rows of each model in turn, for `grammaticality.record`: its scores beside those of its untrained copy."""
+    """The rows of each model in turn, for `grammaticality.record`: its scores beside those of its untrained copy.
+
+    Copies have the random weights of their model's seed, so they differ as the models do.
+    """
     for name in models:
         specimen, overlap = load(name), ARMS[_arm_of(name)]
-        scores, control = (twin_scores(model, overlap, known, unseen) for model in (specimen, twin(specimen)))
+        blank = twin(specimen, seed=_seed_of(name))
+        scores, control = (twin_scores(model, overlap, known, unseen) for model in (specimen, blank))
         yield [
             {
                 "model": name,
@@ -124,12 +132,18 @@ def untrained(arm: str) -> str:
     return f"{arm}, untrained"
 
 
-def gain(arms: Mapping[str, np.ndarray]) -> Measurement:
-    """What shared words add, in points: the mean of layers 1 to L, overlapping minus apart, with Welch's interval.
+def gain(scores: Mapping[str, np.ndarray]) -> Measurement:
+    """What shared words add, in points, over seeds: the mean of layers 1 to L, overlapping minus apart."""
+    return _difference(*(100 * scores[arm][1:].mean(0) for arm in ARMS))
 
-    arms: the scores (layers + 1, seeds) of both arms, two seeds each at the least.
-    """
-    apart, overlapping = (100 * arms[name][1:].mean(0) for name in ARMS)
-    found = stats.ttest_ind(overlapping, apart, equal_var=False).confidence_interval(LEVEL)
+
+def learnt_gain(scores: Mapping[str, np.ndarray]) -> Measurement:
+    """What shared words add to learning: `gain`, with every model's untrained copy subtracted from it first."""
+    return _difference(*(100 * (scores[arm] - scores[untrained(arm)])[1:].mean(0) for arm in ARMS))
+
+
+def _difference(apart: np.ndarray, overlapping: np.ndarray) -> Measurement:
+    """With Welch's interval; two seeds of each at the least."""
+    interval = stats.ttest_ind(overlapping, apart, equal_var=False).confidence_interval(LEVEL)
     value, seeds = overlapping.mean() - apart.mean(), min(len(apart), len(overlapping))
-    return Measurement(float(value), float(found.low), float(found.high), n=1, seeds=seeds, unit=" points")
+    return Measurement(float(value), float(interval.low), float(interval.high), n=1, seeds=seeds, unit=" points")
