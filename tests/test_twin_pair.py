@@ -46,7 +46,7 @@ def test_without_shared_words_every_word_is_in_other_letters():
 def test_the_record_gives_back_every_arm_by_layer_and_seed(monkeypatch, tmp_path):
     monkeypatch.setattr(pair, "load", lambda name: SPECIMEN)
     monkeypatch.setattr(pair, "twin", lambda specimen, seed: specimen)
-    names = [f"{arm}{seed}" for arm in pair.ARMS for seed in ("", "-seed-1")]
+    names = [f"twins-{arm}{seed}" for arm in pair.ARMS for seed in ("", "-seed-1")]
     path = tmp_path / "twins.csv"
     for rows in pair.compare(names, KNOWN, UNSEEN, origin(tmp_path)):
         record(path, rows)
@@ -54,8 +54,8 @@ def test_the_record_gives_back_every_arm_by_layer_and_seed(monkeypatch, tmp_path
     plain = pair.twin_scores(SPECIMEN, 0.4, KNOWN, UNSEEN)
     for measure, arms in found.items():
         assert set(arms) == {*pair.ARMS, *map(pair.untrained, pair.ARMS)}
-        assert arms["twins-overlapping"].shape == (2, 2)
-        assert arms["twins-overlapping"][:, 1] == pytest.approx(plain[measure], abs=1e-4)
+        assert arms["overlapping"].shape == (2, 2)
+        assert arms["overlapping"][:, 1] == pytest.approx(plain[measure], abs=1e-4)
     assert {"commit", "date", "hardware", "model_sha256"} <= set(read_csv(path)[0])
 
 
@@ -65,7 +65,7 @@ def test_nothing_recorded_is_no_arm(tmp_path):
 
 def test_the_gain_is_the_difference_of_seeds_with_welchs_interval():
     rng = np.random.default_rng(0)
-    scores = {"twins-apart": rng.random((3, 3)), "twins-overlapping": 1 + rng.random((3, 4))}
+    scores = {"apart": rng.random((3, 3)), "overlapping": 1 + rng.random((3, 4))}
     apart, overlapping = (100 * scores[arm][1:].mean(0) for arm in pair.ARMS)
     found = pair.gain(scores)
     expected = stats.ttest_ind(overlapping, apart, equal_var=False)
@@ -76,7 +76,15 @@ def test_the_gain_is_the_difference_of_seeds_with_welchs_interval():
 
 def test_what_untrained_copies_gain_as_well_was_not_learnt():
     rng = np.random.default_rng(0)
-    copies = {"twins-apart": rng.random((3, 4)), "twins-overlapping": 1 + rng.random((3, 4))}
+    copies = {"apart": rng.random((3, 4)), "overlapping": 1 + rng.random((3, 4))}
     scores = {arm: values + 0.01 * rng.random((3, 4)) for arm, values in copies.items()}
     scores |= {pair.untrained(arm): values for arm, values in copies.items()}
     assert pair.gain(scores).low > 0 and abs(pair.learnt_gain(scores).value) < 1
+
+
+@pytest.mark.parametrize(("learnt", "word"), [(0.5, " more than"), (-0.5, " less than"), (0.0, "do not tell")])
+def test_it_is_told_whether_learning_gains_from_shared_words(learnt, word):
+    noise = 0.01 * np.random.default_rng(0).random((4, 3, 3))
+    scores = dict(zip((*pair.ARMS, *map(pair.untrained, pair.ARMS)), noise, strict=True))
+    scores["overlapping"] = scores["overlapping"] + learnt
+    assert word in pair.told("tagging", scores)

@@ -23,11 +23,11 @@ from bertology_utils.studies.multilingual import centred_retrieval
 from bertology_utils.studies.parallel import STOP, Corpus, learn_tags, read, with_english
 
 FILE = Path("results") / "twins.csv"
-ARMS = {"twins-apart": 0.0, "twins-overlapping": 0.4}
-"""Model -> the share of word types that its twin language has in common with English."""
-TWIN, SEED = "twin", "-seed-"
+ARMS = {"apart": 0.0, "overlapping": 0.4}
+"""Arm -> the share of word types that its twin language has in common with English."""
+FAMILY, SEED, TWIN = "twins-", "-seed-", "twin"
 RETRIEVAL, TAGGING = "centred retrieval@1", "zero-shot tagging accuracy"
-MOVED = "zero-shot tagging accuracy, words in other letters"
+MOVED = "tagging of words in other letters"
 
 Scores = dict[str, np.ndarray]
 """Measure -> mean over items at every layer: (layers + 1,)."""
@@ -36,12 +36,12 @@ ByArm = dict[str, dict[str, np.ndarray]]
 
 
 def embedded_arm(arm: str) -> list[Specimen]:
-    """The embedded models of an arm: the one of that name and, where they are, its other seeds."""
-    return [load(found) for found in embedded_models() if _arm_of(found) == arm]
+    """The embedded models of an arm: `twins-<arm>` and, where they are, its other seeds."""
+    return [load(found) for found in embedded_models() if found.startswith(FAMILY) and _arm_of(found) == arm]
 
 
 def _arm_of(model: str) -> str:
-    return model.partition(SEED)[0]
+    return model.removeprefix(FAMILY).partition(SEED)[0]
 
 
 def _seed_of(model: str) -> int:
@@ -140,6 +140,21 @@ def gain(scores: Mapping[str, np.ndarray]) -> Measurement:
 def learnt_gain(scores: Mapping[str, np.ndarray]) -> Measurement:
     """What shared words add to learning: `gain`, with every model's untrained copy subtracted from it first."""
     return _difference(*(100 * (scores[arm] - scores[untrained(arm)])[1:].mean(0) for arm in ARMS))
+
+
+def told(measure: str, scores: Mapping[str, np.ndarray]) -> str:
+    """What shared words add to a measure, and whether they add more than they give untrained copies, in words."""
+    learnt = learnt_gain(scores)
+    if learnt.low > 0:
+        judged = "more than they give untrained copies"
+    elif learnt.high < 0:
+        judged = "less than they give untrained copies"
+    else:
+        judged = "which these seeds do not tell from what they give untrained copies"
+    return (
+        f"Shared words add to {measure}, as the mean of the blocks, {gain(scores)}, {judged}; with the copies "
+        f"subtracted, {learnt}."
+    )
 
 
 def _difference(apart: np.ndarray, overlapping: np.ndarray) -> Measurement:
