@@ -75,6 +75,17 @@ def test_a_resumed_run_is_the_unbroken_one(folder, name):
         assert torch.equal(weight, second.network.state_dict()[key]), key
 
 
+def test_the_seed_fixes_a_run_from_the_text_on(folder):
+    """In work folders of their own, so that each run trains its tokenizer and stores its text itself."""
+
+    def losses(work: str, seed: int) -> list[list[float]]:
+        run = Pretraining(config(folder, work=str(folder / work), seed=seed))
+        return [numbers(run.train_step()) for _ in range(3)]
+
+    first = losses("a", 0)
+    assert losses("b", 0) == first != losses("c", 1)
+
+
 def test_the_log_of_a_resumed_run_is_that_of_the_unbroken_one(folder):
     pretrain(config_file(folder, name="whole", checkpoint_every=2))
     broken = Pretraining(config(folder, name="broken", checkpoint_every=2))
