@@ -136,6 +136,20 @@ def chapters(root: Path) -> list[str]:
     return ordered + sorted(present.difference(CHAPTERS))
 
 
+def chosen_chapters(root: Path, names: list[str] | None) -> list[str]:
+    """The chapters of these names, each once; all where none is named.
+
+    Raises BertologyError where there is no chapter at all, or none of a name.
+    """
+    known = chapters(root)
+    if not known:
+        raise BertologyError(f"There is no notebook in {root / 'notebooks'}.")
+    for name in names or ():
+        if name not in known:
+            raise unknown("chapter", name, known)
+    return list(dict.fromkeys(names or known))
+
+
 def embedded_models(root: Path) -> list[str]:
     """Names of the models stored under `models/`; their checkpoints are `name@step`, see `checkpoint_steps`.
 
@@ -239,14 +253,8 @@ def plan(
     online: bool = False,
 ) -> list[Job]:
     """The jobs of a run: chapters x models, all names checked before anything starts."""
-    known = chapters(root)
-    if not known:
-        raise BertologyError(f"There is no notebook in {root / 'notebooks'}.")
-    for name in names or []:
-        if name not in known:
-            raise unknown("chapter", name, known)
+    wanted = chosen_chapters(root, names)
     if profile not in PROFILES:
         raise unknown("profile", profile, PROFILES)
     resolved = [resolve_model(root, model, online) for model in models or [DEFAULT_MODEL]]
-    wanted = list(dict.fromkeys(names or known))
     return [Job(root, chapter, model, profile, seed) for model in dict.fromkeys(resolved) for chapter in wanted]

@@ -14,9 +14,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.errors import BertologyError
 from bertology_utils.files import write_text
-from bertology_utils.project import Job, chapters
+from bertology_utils.project import Job, chosen_chapters
 
 SOLUTION = "solution"
 CHECK = "check"  # the tag of a cell that a student runs on an answer; it stays in the student's notebook
@@ -208,14 +208,9 @@ def teach(root: Path, names: list[str] | None = None, out: Path | None = None) -
     Raises:
         BertologyError: an unknown chapter, no chapter at all, a broken notebook.
     """
-    known = chapters(root)
-    if not known:
-        raise BertologyError(f"There is no notebook in {root / 'notebooks'}.")
-    for name in names or []:
-        if name not in known:
-            raise unknown("chapter", name, known)
+    wanted = chosen_chapters(root, names)
     folder = out or root / "_build" / "teaching"
-    for name in dict.fromkeys(names or known):
+    for name in wanted:
         source = read_chapter(root / "notebooks" / f"{name}.ipynb")
         write_text(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source)))
         write_text(folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(executed(root, name) or source)))
