@@ -133,14 +133,17 @@ def comparison_figure(rows: Sequence[Row], base: str = BASE, caption: str = "") 
 def told(found: Mapping[str, Difference], measure: str = LOSS) -> str:
     """Which variants differ from the base on a measure, in words."""
     clear = sorted((d for d in found.values() if d.exceeds), key=lambda d: d.mean)
+    name, judged = MEASURES[measure][0], "with an interval that leaves out zero when all are judged together"
+    if not clear:
+        return f"None of {len(found)} variants differs from the base in {name}, {judged}."
     better = [d for d in clear if (d.mean < 0) == (measure == LOSS)]
     worse = [d for d in clear if d not in better]
-    parts = [f"{kind}: {', '.join(f'{d.config} ({d.mean:+.3f})' for d in group) or 'none'}" for kind, group in
-             (("better", better), ("worse", worse))]  # fmt: skip
-    return (
-        f"Of {len(found)} variants {len(clear)} differ from the base in {MEASURES[measure][0]}, with an interval that "
-        f"leaves out zero when all are judged together. {'; '.join(parts).capitalize()}."
-    )
+    parts = [
+        f"{kind}: {', '.join(f'{d.config} ({d.mean:+.3f})' for d in group) or 'none'}"
+        for kind, group in (("better", better), ("worse", worse))
+    ]
+    said = "; ".join(parts).capitalize()
+    return f"{len(clear)} of {len(found)} variants differ from the base in {name}, {judged}. {said}."
 
 
 def side_by_side(live: Sequence[Row], recorded: Sequence[Row]) -> str:
