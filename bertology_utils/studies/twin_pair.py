@@ -146,14 +146,14 @@ def told(measure: str, scores: Mapping[str, np.ndarray]) -> str:
     """What shared words add to a measure, and whether they add more than they give untrained copies, in words."""
     learnt = learnt_gain(scores)
     if learnt.low > 0:
-        judged = "more than they give untrained copies"
+        judged = "learning gains from them"
     elif learnt.high < 0:
-        judged = "less than they give untrained copies"
+        judged = "learning loses by them"
     else:
-        judged = "which these seeds do not tell from what they give untrained copies"
+        judged = "whether learning gains from them stays open"
     return (
-        f"Shared words add to {measure}, as the mean of the blocks, {gain(scores)}, {judged}; with the copies "
-        f"subtracted, {learnt}."
+        f"Shared words add {gain(scores)} to {measure}, as the mean of the blocks. Without what they add to untrained "
+        f"copies, {learnt} remain: {judged}."
     )
 
 
