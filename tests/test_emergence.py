@@ -93,6 +93,28 @@ def test_seeds_say_how_much_of_a_difference_is_luck():
     assert emergence.seed_sentence(emergence.outcomes(rows, {SEEDS[0]: SEEDS[0]})) == ""
 
 
+def test_real_data_have_a_figure_of_their_own_beside_what_generated_data_say(family):
+    real = {"same": [HOLDS] * 4, "turned": [FAILS] * 4, "lost": [OPEN] * 4}
+    entries = [
+        {
+            "id": name,
+            "results": [result(model, HOLDS) for model in RUNS]
+            + [result(model, verdict, profile="full") for model, verdict in zip(RUNS, verdicts, strict=True)],
+        }
+        for name, verdicts in real.items()
+    ]
+    rows = contents.rows_of(entries, [claim(name) for name in real])
+    part = emergence.real_data_part(family, rows, link)
+    assert "so many hold: 0 (untrained), 1 (step 5)" in part
+    assert "Of 12 verdicts that these columns give on generated data too, 4 are the same there, 4 the opposite" in part
+    assert "and 4 are decided on one kind of data only" in part
+    assert "so many hold: 0 (untrained), 3 (step 5)" in emergence.emergence_part(family, rows, link)
+
+
+def test_without_runs_on_real_data_the_page_says_what_is_missing(family):
+    assert "bertology run --record" in emergence.real_data_part(family, rows_of(one=[HOLDS] * 4), link)
+
+
 def test_members_of_a_series_are_not_shown_one_by_one():
     names = ("ladder-1m", "ladder-1m-seed-2", "ladder-1m@400", "pocket-bert@100")
     assert all(map(is_member, names)) and not any(map(is_member, ("pocket-bert", "minilm", "./mine-3m")))

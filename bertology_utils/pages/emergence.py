@@ -1,4 +1,4 @@
-"""Which claims need size or training, for the specimens' page: verdicts of one recipe over steps, sizes and seeds.
+"""Which claims need size or training, for the specimens' page: one recipe's verdicts over steps, sizes, seeds and data.
 
 Depends on `families` (who belongs together), `contents` (recorded results) and `parts` (bars); pure functions from data
 to text. Every column answers the same claims: those about what training teaches that all columns could test.
@@ -17,7 +17,7 @@ from bertology_utils.pages.contents import SPECIFIC, Row
 from bertology_utils.pages.parts import CHAPTERS, Link, claim_link, number, share_figure
 from bertology_utils.verdicts.predictions import CONTRADICTS, INCONCLUSIVE
 
-PROFILE = "live"
+LIVE, FULL = "live", "full"
 SIGNS = {SPECIFIC: ("✓", "holds"), INCONCLUSIVE: ("≈", "undecided"), CONTRADICTS: ("✗", "fails")}
 START = "untrained"
 NOTHING = '<p class="empty">No run of the ladder is recorded yet: <code>bertology run --record</code> keeps them.</p>'
@@ -27,6 +27,17 @@ Outcomes = dict[str, dict[str, dict[str, Any]]]  # column -> claim -> the verdic
 def emergence_part(root: Path, rows: Sequence[Row], link: Link) -> str:
     """Bars of the columns' verdicts, how far seeds alone move them, and the claims that change; or what is missing."""
     columns = outcomes(rows, columns_of(root))
+    return growth(rows, columns, link, seed_sentence(outcomes(rows, seeds_of(root))))
+
+
+def real_data_part(root: Path, rows: Sequence[Row], link: Link) -> str:
+    """The same of the profile `full`, and how often its verdicts are those of `live`."""
+    live, full = (outcomes(rows, columns_of(root), profile) for profile in (LIVE, FULL))
+    return growth(rows, full, link, data_sentence(live, full))
+
+
+def growth(rows: Sequence[Row], columns: Outcomes, link: Link, trust: str) -> str:
+    """The columns' verdicts as bars, `trust` (how far to trust a difference), and the claims that change."""
     if len(columns) < 3:
         return NOTHING
     tested = common_claims(columns)
@@ -39,7 +50,7 @@ def emergence_part(root: Path, rows: Sequence[Row], link: Link) -> str:
     words = ", ".join(f"{word} {constant[verdict]}" for verdict, (_, word) in SIGNS.items())
     return (
         share_figure(counts, said, pitch=30)
-        + seed_sentence(outcomes(rows, seeds_of(root)))
+        + trust
         + staircase(changing, columns, link)
         + f"<p>Alike in every column are the other {constant.total()}: {words}.</p>"
     )
@@ -62,23 +73,23 @@ def seeds_of(root: Path) -> dict[str, str]:
     return {name: name for name in siblings or ()}
 
 
-def outcomes(rows: Sequence[Row], columns: Mapping[str, str]) -> Outcomes:
-    """What the recorded runs of the columns say of claims about training, after what the first one's control says.
+def outcomes(rows: Sequence[Row], columns: Mapping[str, str], profile: str = LIVE) -> Outcomes:
+    """What the columns' recorded runs say of claims about training, after what the first one's control says.
 
-    Columns without a recorded run are left out. The control is the untrained twin, or something weaker still.
+    Columns without a recorded run under `profile` are left out. The control is the untrained twin or something weaker.
     """
     found: Outcomes = {}
     for label, model in columns.items():
-        results = {row.id: result for row in rows if row.specific and (result := _result_of(row, model))}
+        results = {row.id: result for row in rows if row.specific and (result := _result_of(row, model, profile))}
         if results:
             found.setdefault(START, {name: _outcome(result, "control") for name, result in results.items()})
             found[label] = {name: _outcome(result, "model") for name, result in results.items()}
     return found
 
 
-def _result_of(row: Row, model: str) -> dict[str, Any] | None:
+def _result_of(row: Row, model: str, profile: str) -> dict[str, Any] | None:
     """The result of a model's recorded run on a claim that was tested with a control."""
-    mine = (r for r in row.results if r.get("recorded") and (r.get("model"), r.get("profile")) == (model, PROFILE))
+    mine = (r for r in row.results if r.get("recorded") and (r.get("model"), r.get("profile")) == (model, profile))
     return next((result for result in mine if result.get("control_verdict")), None)
 
 
@@ -106,6 +117,24 @@ def seed_sentence(seeds: Outcomes) -> str:
         f"<p>How much of this is luck? {len(trained)} seeds of the lowest rung, trained alike, agree on {agreed} of "
         f"{len(tested)} predictions; on {opposed} one says that it holds and another that it fails, and between "
         f"{held[0]} and {held[-1]} hold. A difference between two columns means something only beyond that.</p>"
+    )
+
+
+def data_sentence(live: Outcomes, full: Outcomes) -> str:
+    """How many of the models' verdicts on real data are those on generated data, and how many are their opposite."""
+    pairs = [
+        {live[label][name]["verdict"], verdict["verdict"]}
+        for label, found in full.items()
+        if label != START and label in live
+        for name, verdict in found.items()
+        if name in live[label]
+    ]
+    if not pairs:
+        return ""
+    same, opposed = sum(len(pair) == 1 for pair in pairs), pairs.count({SPECIFIC, CONTRADICTS})
+    return (
+        f"<p>Of {len(pairs)} verdicts that these columns give on generated data too, {same} are the same there, "
+        f"{opposed} the opposite, and {len(pairs) - same - opposed} are decided on one kind of data only.</p>"
     )
 
 

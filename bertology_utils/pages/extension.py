@@ -200,7 +200,7 @@ class SystemsDirective(_Generated):
 
 
 class SpecimensDirective(_Generated):
-    """The embedded models and their grammar by paradigm, or, with the argument `claims`, which claims grow."""
+    """The embedded models and their grammar by paradigm, or, with `claims` or `real-data`, which claims grow."""
 
     optional_arguments = 1
 
@@ -212,6 +212,7 @@ class SpecimensDirective(_Generated):
             {
                 "grammar": lambda: self.grammar(root),
                 "claims": lambda: emergence.emergence_part(root, self.rows, self.link),
+                "real-data": lambda: emergence.real_data_part(root, self.rows, self.link),
             }
         )
 
