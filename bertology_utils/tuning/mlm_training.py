@@ -1,15 +1,15 @@
 """Short masked-language-model training of a specimen, and its loss a sentence.
 
-Depends on `models`, `text` and the masking rule of `pretraining.examples`; for seconds of training inside a notebook
-(continued training, bilingual models, distillation), where `pretraining` is for hours. The vocabulary is scored at the
-masked positions alone.
+Depends on `models`, `text`, `descent` and the masking rule of `pretraining.examples`; for seconds of training inside a
+notebook (continued training, bilingual models, distillation), where `pretraining` is for hours. The vocabulary is
+scored at the masked positions alone.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from bertology_utils.activations import head_sees
 from bertology_utils.errors import BertologyError
 from bertology_utils.pretraining.examples import IGNORED, SpecialIds, mask_tokens
 from bertology_utils.text import encode_words, model_inputs, token_budget_batches
+from bertology_utils.tuning.descent import descend, trainable
 
 if TYPE_CHECKING:
     from bertology_utils.models import Specimen
@@ -133,24 +134,9 @@ def train_mlm(
     return dataclasses.replace(specimen, model=model.eval()), losses
 
 
-def optimise(model: nn.Module, loss_of_step, steps: int, learning_rate: float) -> np.ndarray:
-    """`steps` AdamW steps on `loss_of_step()`, with warm-up, decay and clipping: losses (steps,)."""
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    optimiser = torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=0.01, fused=True)
-    warmup = max(1, steps // 10)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
-    )
+def optimise(model: nn.Module, loss_of_step: Callable[[], Tensor], steps: int, learning_rate: float) -> np.ndarray:
+    """`descend` on all of a model that is not frozen, dropout on meanwhile: losses (steps,)."""
     model.train()
-    losses = []
-    for _ in range(steps):
-        loss = loss_of_step()
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimiser.step()
-        schedule.step()
-        losses.append(float(loss.detach()))
-    model.zero_grad(set_to_none=True)
+    losses = descend([{"params": trainable(model), "lr": learning_rate}], loss_of_step, steps)
     model.eval()
-    return np.array(losses)
+    return losses

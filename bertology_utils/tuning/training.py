@@ -1,7 +1,8 @@
 """Fine-tuning a specimen on labelled sentences, quickly enough to do it with several seeds in a notebook.
 
-Depends on torch, `text` (pieces and batches), `regimens` (what is trained) and the `Specimen` of `models`; knows no
-task and no claim. A run gives per-item correctness and the tuned model; `changes` compares before and after.
+Depends on torch, `text` (pieces and batches), `regimens` (what is trained), `descent` (how) and the `Specimen` of
+`models`; knows no task and no claim. A run gives per-item correctness and the tuned model; `changes` compares before
+and after.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.text import encode_words, model_inputs, token_budget_batches
+from bertology_utils.tuning.descent import descend, trainable
 from bertology_utils.tuning.regimens import (
     INIT_DEVIATION,
     add_adapters,
@@ -202,38 +204,19 @@ def _prepare(classifier: Classifier, freeze: str, reinit_top: int, adapters, mas
     return {name: value.clone() for name, value in classifier.state_dict().items()}
 
 
-def _optimiser(classifier: Classifier, rates: tuple[float, float], steps: int):
-    encoder = [p for p in classifier.encoder.parameters() if p.requires_grad]
-    groups = [{"params": encoder, "lr": rates[0]}, {"params": classifier.head.parameters(), "lr": rates[1]}]
-    optimiser = torch.optim.AdamW([g for g in groups if g["params"]], weight_decay=0.01, fused=True)
-    warmup = max(1, steps // 10)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
-    )
-    return optimiser, schedule
-
-
 def _train(classifier, specimen, train, rng, epochs: int, rates, budget: int, mixing: bool) -> np.ndarray:
     encodings = encode_words(specimen, train.sentences, train.pairs)
     labels = np.asarray(train.labels)
     plan = [batch for _ in range(epochs) for _, batch in _batches(specimen, encodings, labels, budget, rng)]
-    optimiser, schedule = _optimiser(classifier, rates, len(plan))
     classifier.train()
     if mixing:  # mixout replaces dropout
         for module in classifier.modules():
             if isinstance(module, nn.Dropout):
                 module.eval()
-    losses = []
-    for batch in plan:
-        loss = classification_loss(classifier, batch).mean()
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(classifier.parameters(), 1.0)
-        optimiser.step()
-        schedule.step()
-        losses.append(float(loss.detach()))
-    classifier.zero_grad(set_to_none=True)  # chapters keep many runs, and gradients are as large as weights
-    return np.array(losses)
+    parts = zip((classifier.encoder, classifier.head), rates, strict=True)
+    groups = [{"params": trainable(part), "lr": rate} for part, rate in parts if trainable(part)]
+    feed = iter(plan)
+    return descend(groups, lambda: classification_loss(classifier, next(feed)).mean(), len(plan))
 
 
 def _train_head(classifier, specimen, train, rng, epochs: int, rate: float) -> np.ndarray:
