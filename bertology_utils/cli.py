@@ -242,8 +242,11 @@ def pretrain(
     for config in configs:
         if not config.is_file():
             raise BertologyError(f"There is no configuration file {config}.")
+    from bertology_utils.pretraining.config import read_config
     from bertology_utils.pretraining.engine import pretrain as train
 
+    for config in configs:
+        read_config(config)  # a mistake in the last one is told before the first one trains
     for config in configs:
         train(config, resume=resume)
 

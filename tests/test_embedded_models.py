@@ -1,6 +1,7 @@
 """The models in the repository: whole, told by a card, small enough, and scored as the table of scores says."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,10 @@ def test_recorded_runs_are_those_of_these_weights():
         sums = {(result["model"], result["model_sha256"]) for result in results}  # a chapter may test another model too
         embedded = {name for name, _ in sums} & set(embedded_models())
         assert {pair for pair in sums if pair[0] in embedded} == {(name, load(name).sha256) for name in embedded}
+
+
+def test_the_readme_names_every_licence_of_the_weights():
+    told = (ROOT / "README.md").read_text(encoding="utf-8").split("## Licence")[1].lower().replace(" ", "-")
+    cards = [path.read_text(encoding="utf-8") for path in ROOT.glob("models/*/README.md")]
+    licences = {re.search(r"^license: (\S+)$", card, re.MULTILINE)[1].removesuffix("-4.0") for card in cards}
+    assert len(licences) > 1 and all(licence in told for licence in licences)

@@ -58,6 +58,14 @@ def test_a_comparison_is_one_table_that_can_be_gone_on_with(folder):
     assert rows[0]["held_out_loss"] != rows[1]["held_out_loss"] and rows[0]["commit"] and rows[0]["date"]
 
 
+@pytest.mark.parametrize("command", ["pretrain", "compare"])
+def test_a_mistake_in_the_last_configuration_is_told_before_anything_trains(folder, capsys, command):
+    paths = [config_at(folder, "bert"), config_at(folder, "wrong", layer=3)]
+    assert cli.main([command, *map(str, paths)]) == 1
+    assert "'layer'" in capsys.readouterr().err
+    assert not (folder / "work" / "bert").exists() and not (folder / "bert").exists()
+
+
 def test_variants_are_compared_from_the_command_line(folder, capsys):
     paths = [config_at(folder, name) for name in ("bert", "again")]
     out = folder / "table.csv"

@@ -210,6 +210,17 @@ def test_a_begun_run_is_not_overwritten_by_mistake(folder, capsys):
     assert cli.main(["pretrain", str(path)]) == 1 and "--resume" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("change", [{"twin": 0.5}, {"format": "lines"}])
+def test_a_checkpoint_knows_how_its_text_was_read_and_not_where_it_lay(folder, change):
+    own = config(folder)
+    state = {"config": own.model_dump(), "step": 1}
+    elsewhere = config(folder, corpora={"toy": {"path": "elsewhere/toy.txt"}})
+    checkpoints.check_same_run(Path("a.pt"), state, elsewhere, "tokenizer")
+    other = config(folder, corpora={"toy": {"path": "elsewhere/toy.txt", **change}})
+    with pytest.raises(BertologyError, match="corpora"):
+        checkpoints.check_same_run(Path("a.pt"), state, other, "tokenizer")
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [

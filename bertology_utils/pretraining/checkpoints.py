@@ -11,6 +11,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.files import replacing
 
 from .config import PretrainingConfig
+from .sources import CorpusSource
 
 # What may differ on resuming: words, bookkeeping, and the end of the schedule, so that a run can be prolonged. Where
 # files lie may differ too; their names may not.
@@ -50,13 +51,10 @@ def check_same_run(path: Path, state: Mapping[str, Any], config: PretrainingConf
         raise BertologyError(f"{path} is of another configuration ('{changed[0]}' differs). Choose another name.")
 
 
-def _titles(corpora: Mapping[str, Any]) -> dict[str, Any]:
-    """Each corpus without the folder where it lies."""
+def _titles(corpora: Mapping[str, Any]) -> dict[str, str]:
+    """Each corpus with all that shapes its text, without the folder where it lies."""
     sources = {name: {"path": source} if isinstance(source, str) else source for name, source in corpora.items()}
-    return {
-        name: (Path(source["path"]).name if source["path"] else source["hub"], source.get("format", "documents"))
-        for name, source in sources.items()
-    }
+    return {name: CorpusSource.model_validate(source).title for name, source in sources.items()}
 
 
 def _schedule(phases: list[dict[str, Any]], step: int) -> list[dict[str, Any]]:

@@ -41,10 +41,11 @@ def run_comparison(
     """
     rows: list[dict[str, Any]] = [*read_csv(out)]
     done = {(row["config"], str(row["seed"]), str(row["budget"])) for row in rows}
-    for path in configs:
+    recipes = {Path(path).stem: read_config(path) for path in configs}
+    for name, recipe in recipes.items():
         for seed in seeds:
-            if (Path(path).stem, str(seed), str(tokens)) not in done:
-                rows.append(_trained(read_config(path), Path(path).stem, seed, tokens, score))
+            if (name, str(seed), str(tokens)) not in done:
+                rows.append(_trained(recipe, name, seed, tokens, score))
                 write_csv(out, rows, dict.fromkeys(column for row in rows for column in row))
     return rows
 

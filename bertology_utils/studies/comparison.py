@@ -162,6 +162,6 @@ def trust(rows: Iterable[Row]) -> str:
     return (
         f"How far to trust this: {len(seeds)} recipes × {spans} seeds, nets of at most {size:.1f} million "
         f"parameters, {pieces:.2g} million pieces each. The spread between seeds is pooled over all recipes, as if "
-        "they all spread alike. The hyperparameters are tuned for none of them, and a recipe that learns slowly is cut "
-        "off early."
+        "they all spread alike. What was chosen at all, mask share and length, was chosen for the base, and the others "
+        "inherit it; a recipe that learns slowly is cut off early."
     )
