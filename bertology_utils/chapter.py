@@ -106,6 +106,7 @@ class Chapter:
             raise BertologyError(f"The claim '{identity}' is tested without a control.")
         prediction, given = claim.parsed_prediction, parse(claim.given) if claim.given else None
         model, control = (judge(prediction, given, side, self.seed) for side in (samples, control))
+        control = control.as_control(claim.failure)
         used = as_samples({name: samples[name] for name in prediction.names})
         n = min((a.shape[-1] for a in used.values() if a.ndim), default=1)
         seeds = max((len(a) for a in used.values() if a.ndim == 2), default=1)
@@ -212,6 +213,8 @@ class Chapter:
                 "control_verdict": deciding and control.verdict,
                 "clauses": [vars(c) for c in model.clauses],
                 "control_clauses": [vars(c) for c in control.clauses],
+                "conditions": [vars(c) for c in model.conditions],
+                "control_conditions": [vars(c) for c in control.conditions],
             }
         )
         display(HTML(cards.verdict_card(_card(claim, word, reason, model, control, n, seeds))))
@@ -234,7 +237,10 @@ def _card(
         verdict=word,
         clauses=model.clauses,
         control_clauses=control.clauses,
+        conditions=model.conditions,
+        control_conditions=control.conditions,
         reason=reason,
+        control_reason=control.reason,
         n=n,
         seeds=seeds,
         published=claim.published_text,

@@ -74,6 +74,17 @@ def test_card_says_what_its_size_could_have_shown():
     assert "could have shown" not in verdict_card(RESULT)
 
 
+def test_an_exact_value_claims_no_power():
+    assert "could have shown" not in verdict_card(replace(RESULT, clauses=[replace(MODEL, detectable=0.0)]))
+
+
+def test_positive_control_and_an_idle_control_are_shown():
+    condition = replace(TWIN, text="skill > 0.6")
+    card = verdict_card(replace(RESULT, control_conditions=[condition], control_reason="the positive control failed"))
+    assert card.count("given <code>skill &gt; 0.6</code>") == 1
+    assert "Of the control: the positive control failed." in card
+
+
 def test_table_is_accessible_and_control_is_named():
     tags = parse(verdict_card(RESULT))
     assert {attributes.get("scope") for tag, attributes in tags if tag == "th"} == {"col", "row"}

@@ -83,6 +83,22 @@ def test_a_failed_positive_control_is_inconclusive(chapter):
     assert "positive control failed" in chapter.results[0]["reason"]
 
 
+def test_a_control_without_the_ability_shows_a_pattern_but_no_failure(chapter):
+    pattern = {"prediction": "late > early", "given": "skill > 0.6"}
+    outcomes = {}
+    for failure in (False, True):
+        claim = chapter._claim("sva-in-cloze").model_copy(update=pattern | {"failure": failure})
+        chapter._claim = lambda identity, claim=claim: claim
+        able = {"late": np.ones(60), "early": np.zeros(60), "skill": np.ones(60)}
+        chapter.test("sva-in-cloze", able, able | {"skill": np.zeros(60)})
+        outcomes[failure] = chapter.results[-1]
+        chapter._claim = type(chapter)._claim.__get__(chapter)
+        chapter.results.clear()
+    assert outcomes[False]["verdict"] == "replicates (not specific)"
+    assert outcomes[True]["verdict"] == "replicates" and outcomes[True]["control_verdict"] == "inconclusive"
+    assert [c["text"] for c in outcomes[True]["control_conditions"]] == ["skill > 0.6"]
+
+
 def test_a_synthesis_tells_results_and_names_only_claims_that_exist(chapter):
     chapter.not_testable("sva-in-cloze", "a reason")
     shown = []

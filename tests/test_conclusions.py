@@ -16,7 +16,8 @@ def result(verdict, model=(-0.2, -0.1), control=(-0.2, -0.1), reason="", identit
     [
         (result("replicates"), ""),
         (result("replicates (not specific)"), ""),
-        (result("inconclusive", reason="the positive control failed"), "positive control failed"),
+        (result("inconclusive", reason="the positive control failed: a > 0.6"), "positive control does not hold"),
+        (result("inconclusive", reason="even a perfect score would not pass a > b + 0.1"), "even a perfect score"),
         (result("inconclusive"), "both answers"),
         (result("contradicts"), "suspect the specimen"),
         (result("contradicts", control=(-0.5, -0.3)), "towards the prediction"),

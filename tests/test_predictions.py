@@ -141,6 +141,13 @@ def test_a_control_that_passes_makes_the_verdict_not_specific():
     assert verdict(model, weak, specific=True) == REPLICATES
 
 
+def test_a_positive_control_that_is_not_decided_is_not_said_to_have_failed():
+    for mean, outcome in ((0.62, "is not decided"), (0.2, "failed")):
+        found = judge(parse("a > 0.1"), parse("b > 0.6"), {"a": scores(0.5), "b": scores(mean)})
+        assert found.verdict == INCONCLUSIVE and f"the positive control {outcome}: b > 0.6" in found.reason
+        assert found.conditions[0].text == "b > 0.6" and "interval" in found.reason
+
+
 def test_paired_items_are_resampled_together():
     a = np.random.default_rng(0).normal(size=200)
     clause = parse("a > b").judge({"a": a + 0.01, "b": a})[0]

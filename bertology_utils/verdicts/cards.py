@@ -28,8 +28,9 @@ class Result:
     """The outcome of one claim on one model: what the card and the ledger's row show.
 
     prediction: the formula in words or signs; clauses and control_clauses: the same comparisons on the model and on
-    its control; unit: of the measured values ("accuracy", "%", ""); n: items; seeds: 0 where nothing was trained;
-    reason: why the verdict is not testable here or what limits it; published: the published figures as text.
+    its control; conditions and control_conditions: those of the positive control; unit: of the measured values
+    ("accuracy", "%", ""); n: items; seeds: 0 where nothing was trained; reason: why the verdict is not testable here or
+    what limits it; control_reason: why the control's outcome does not count; published: the published figures as text.
     """
 
     id: str
@@ -43,6 +44,9 @@ class Result:
     seeds: int = 0
     unit: str = ""
     published: str = ""
+    conditions: Sequence[ClauseResult] = field(default_factory=tuple)
+    control_conditions: Sequence[ClauseResult] = field(default_factory=tuple)
+    control_reason: str = ""
 
 
 def verdict_card(result: Result, ledger: str = "../book/ledger.html") -> str:
@@ -63,6 +67,7 @@ def verdict_card(result: Result, ledger: str = "../book/ledger.html") -> str:
         f"<strong>{html.escape(result.verdict)}</strong>{_reason(result.reason)}</p>",
         _facts(result),
         _clause_table(result),
+        _of_control(result.control_reason),
         f'<p class="verdict-foot">{_sample(result)}<a href="{html.escape(ledger, quote=True)}#row-{identity}">'
         f"<code>{identity}</code> in the ledger</a></p>",
         "</section>",
@@ -95,6 +100,12 @@ def _reason(reason: str) -> str:
     return f' <span class="verdict-reason">({html.escape(reason)})</span>' if reason else ""
 
 
+def _of_control(reason: str) -> str:
+    if not reason:
+        return ""
+    return f'<p class="verdict-note">Of the control: {html.escape(reason)}.</p>'
+
+
 def _facts(result: Result) -> str:
     pairs = [("Predicted", result.prediction, True), ("Published", result.published, False)]
     shown = [
@@ -110,10 +121,16 @@ def _code(text: str) -> str:
 def _clause_table(result: Result) -> str:
     if not result.clauses:
         return ""
-    rows = [_clause_row("model", clause) for clause in result.clauses]
-    rows += [_clause_row("control", clause) for clause in result.control_clauses]
+    sides = (
+        ("model", result.conditions, result.clauses),
+        ("control", result.control_conditions, result.control_clauses),
+    )
+    rows = []
+    for who, conditions, clauses in sides:
+        rows += [_clause_row(who, clause, "given ") for clause in conditions]
+        rows += [_clause_row(who, clause) for clause in clauses]
     unit = f" ({html.escape(result.unit)})" if result.unit else ""
-    headings = ("Who", "Clause", f"Left{unit}", f"Right{unit}", "Difference", "95 % interval", "Holds")
+    headings = ("Who", "Clause", "Holds", f"Left{unit}", f"Right{unit}", "Difference", "95 % interval")
     head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
     label = html.escape(f"Measured values of claim {result.id}", quote=True)
     return (
@@ -122,15 +139,15 @@ def _clause_table(result: Result) -> str:
     )
 
 
-def _clause_row(who: str, clause: ClauseResult) -> str:
+def _clause_row(who: str, clause: ClauseResult, role: str = "") -> str:
     holds = {"replicates": "yes", "contradicts": "no"}.get(clause.verdict, "undecided")
     cells = [
-        _code(clause.text),
+        role + _code(clause.text),
+        holds,
         _value(clause.left),
         _value(clause.right),
         f"{clause.difference:+.3g}",
         f"{clause.low:+.3g} to {clause.high:+.3g}",
-        holds,
     ]
     return (
         f'<tr class="verdict-{who}"><th scope="row">{who}</th>'
@@ -148,5 +165,5 @@ def _sample(result: Result) -> str:
     parts += [f"{result.seeds} seed{'s' if result.seeds != 1 else ''}"] if result.seeds else []
     place = deciding([(clause.low, clause.high) for clause in result.clauses]) if result.clauses else None
     least = None if place is None else result.clauses[place].detectable
-    power = f": could have shown a difference of {least:.2g}" if parts and least is not None else ""
+    power = f": could have shown a difference of {least:.2g}" if parts and least else ""
     return f"{', '.join(parts)}{power}. " if parts else ""

@@ -37,8 +37,10 @@ def suspicion(result: Mapping[str, Any]) -> str:
     """
     if result["verdict"] not in (CONTRADICTS, INCONCLUSIVE):
         return ""
+    if result["reason"].startswith("the positive control"):
+        return "its positive control does not hold, so this specimen cannot tell"
     if result["reason"]:
-        return "its positive control failed, so this specimen cannot tell"
+        return "even a perfect score would not pass"
     model, control = _deciding(result)
     if result["verdict"] == INCONCLUSIVE:
         return "the interval leaves both answers"

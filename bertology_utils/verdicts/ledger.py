@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.files import write_csv, write_json
@@ -37,6 +37,8 @@ class Claim(BaseModel):
         prediction: the formula that decides the verdict, where a chapter tests the claim.
         given: the positive control, a formula that must hold before the prediction is judged: a model that cannot do
             the task at all says nothing about how it fails.
+        failure: whether the claim is that a model fails, or does not mind. A network that knows nothing does so too, so
+            a control that fails `given` has no say. On any other claim a control's outcome counts in any case.
         specific: whether the claim is about what training teaches, so that the untrained twin must fail.
     """
 
@@ -58,6 +60,7 @@ class Claim(BaseModel):
     note: str | None = None
     prediction: str | None = None
     given: str | None = None
+    failure: bool = False
     specific: bool = True
 
     @field_validator("prediction", "given")
@@ -69,6 +72,12 @@ class Claim(BaseModel):
             except BertologyError as error:
                 raise ValueError(str(error)) from None
         return text
+
+    @model_validator(mode="after")
+    def _passable(self) -> "Claim":
+        if self.failure and not self.given:
+            raise ValueError("a claim of failure needs a positive control in 'given'")
+        return self
 
     @property
     def parsed_prediction(self) -> Prediction:

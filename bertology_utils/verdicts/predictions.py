@@ -9,7 +9,7 @@ margin cannot refute the claim.
 import ast
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -201,10 +201,15 @@ class Judgement:
 
     clauses: tuple[ClauseResult, ...] = ()
     reason: str = ""
+    conditions: tuple[ClauseResult, ...] = ()  # those of the positive control
 
     @property
     def verdict(self) -> str:
         return INCONCLUSIVE if self.reason else overall(self.clauses)
+
+    def as_control(self, failure: bool) -> "Judgement":
+        """Of a control: what it does counts though it fails its positive control, unless the claim is of a failure."""
+        return self if failure else replace(self, reason="")
 
     @property
     def deciding(self) -> int | None:
@@ -217,17 +222,28 @@ class Judgement:
 def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str, object], seed: int = 0) -> Judgement:
     """Judges a prediction on samples, provided that its positive control holds on them and leaves room for it."""
     clauses = prediction.judge(samples, seed)
-    for clause in given.judge(samples, seed) if given else ():
+    conditions = given.judge(samples, seed) if given else ()
+    return Judgement(clauses, _unable(conditions) or _out_of_reach(clauses), conditions)
+
+
+def _unable(conditions: tuple[ClauseResult, ...]) -> str:
+    for clause in conditions:
         if clause.verdict != REPLICATES:
-            return Judgement(clauses, f"the positive control failed: {clause.text} {_measured(clause)}")
+            outcome = "failed" if clause.verdict == CONTRADICTS else "is not decided"
+            return f"the positive control {outcome}: {_measured(clause)}"
+    return ""
+
+
+def _out_of_reach(clauses: tuple[ClauseResult, ...]) -> str:
     capped = next((clause for clause in clauses if clause.capped), None)
     if capped and overall(clauses) == INCONCLUSIVE:
-        return Judgement(clauses, f"even a perfect score would not pass {capped.text} {_measured(capped)}")
-    return Judgement(clauses)
+        return f"even a perfect score would not pass {_measured(capped)}"
+    return ""
 
 
 def _measured(clause: ClauseResult) -> str:
-    return f"(measured {clause.left:.2f} and {clause.right:.2f})"
+    excess = f"excess {clause.difference:+.2f}, 95 % interval {clause.low:+.2f} to {clause.high:+.2f}"
+    return f"{clause.text} (measured {clause.left:.2f} and {clause.right:.2f}; {excess})"
 
 
 def verdict(model: Judgement, control: Judgement, specific: bool) -> str:
