@@ -12,10 +12,22 @@ def hits(rates, seeds=3, items=400, seed=0):
     return np.stack([(generator.random((seeds, items)) < rate).astype(float) for rate in rates])
 
 
-def test_bands_cover_every_layer_once():
-    for layers in (2, 6, 8, 12):
+def test_bands_cover_every_block_once_and_leave_the_embeddings_out():
+    for layers in (3, 6, 8, 12):
         together = np.concatenate(list(curves.band_of(layers).values()))
-        assert sorted(together) == list(range(layers + 1))
+        assert sorted(together) == list(range(1, layers + 1))
+
+
+def test_two_blocks_have_the_embeddings_as_their_low_band():
+    assert {name: chosen.tolist() for name, chosen in curves.band_of(2).items()} == {
+        "low": [0], "middle": [1], "high": [2],
+    }  # fmt: skip
+
+
+def test_only_a_curve_with_a_peak_is_prominent():
+    flat, peaked = curves.prominence_samples(hits([0.7] * 7)), curves.prominence_samples(hits([0.5] * 3 + [0.8] * 2))
+    assert abs(flat["best"].mean() - flat["mean"].mean()) < 0.03
+    assert peaked["best"].mean() > peaked["mean"].mean() + 0.1
 
 
 def test_band_samples_are_the_means_of_their_layers():

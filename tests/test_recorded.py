@@ -1,6 +1,7 @@
 """Recorded runs: kept with their provenance, shown beside live ones, dropped when the prediction has changed."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from notebook_project import add_notebook, make_project
@@ -86,6 +87,14 @@ def test_a_result_judged_by_another_prediction_is_not_shown(tmp_path):
 
 def row(*results):
     return contents.Row("one", "4.1", "syntax", "empirical", "It does.", (), results=results)
+
+
+def test_a_result_from_before_the_measure_was_amended_is_not_shown():
+    claim = CLAIM.model_copy(update={"amended": datetime(2026, 11, 23, 12, tzinfo=UTC)})
+    times = ("2026-11-23T11:59:00.5+00:00", "2026-11-23T12:01:00.5+00:00")
+    result = {"prediction": CLAIM.full_prediction}
+    assert [claim.covers(result | {"date": time}) for time in times] == [False, True]
+    assert CLAIM.covers(result | {"date": times[0]}) and not claim.covers({"prediction": "a > b", "date": times[1]})
 
 
 def test_the_full_profile_comes_first_and_twins_are_left_to_the_details():

@@ -11,13 +11,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-LOWER, UPPER = 1 / 3, 2 / 3  # bands of relative depth: low up to L/3, middle up to 2L/3, high above
+LOWER, UPPER = 1 / 3, 2 / 3  # bands of relative depth: low above 0 and up to L/3, middle up to 2L/3, high above
 
 
 def band_of(layers: int) -> dict[str, np.ndarray]:
-    """Layer numbers of each band, for a model with `layers` blocks (so layers + 1 vectors)."""
+    """Layer numbers of each band, for a model with `layers` blocks (so layers + 1 vectors).
+
+    The embeddings belong to no band: what they lack, no layer has computed yet. Two blocks have no low one; then the
+    embeddings stand for it.
+    """
     depth = np.arange(layers + 1) / layers
-    inside = {"low": depth <= LOWER, "middle": (depth > LOWER) & (depth <= UPPER), "high": depth > UPPER}
+    low = (depth > 0) & (depth <= LOWER)
+    inside = {
+        "low": low if low.any() else depth == 0,
+        "middle": (depth > LOWER) & (depth <= UPPER),
+        "high": depth > UPPER,
+    }
     return {name: np.flatnonzero(chosen) for name, chosen in inside.items()}
 
 
@@ -32,6 +41,15 @@ def pooled(scores: Sequence[np.ndarray]) -> np.ndarray:
     """The mean score of several tasks, cut to the same number of items: (layers, seeds, items)."""
     items = min(score.shape[-1] for score in scores)
     return np.mean([score[..., :items] for score in scores], axis=0)
+
+
+def prominence_samples(scores: np.ndarray, prefix: str = "") -> dict[str, np.ndarray]:
+    """`best`: the layer that is best on even items, measured on odd ones; `mean` of all layers on these: (seeds, items).
+
+    A flat curve has its best layer anywhere, and in the middle on average; only one with a peak has a place for it.
+    """
+    found = best_layer_samples(scores, {"best": range(len(scores))}) | {"mean": scores[..., 1::2].mean(0)}
+    return {prefix + name: values for name, values in found.items()}
 
 
 def best_layer_samples(scores: np.ndarray, bands: Mapping[str, Sequence[int]]) -> dict[str, np.ndarray]:

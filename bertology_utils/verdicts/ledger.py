@@ -6,12 +6,13 @@ ledger joins both into the list that `ledger.json` and `ledger.csv` hold.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.files import write_csv, write_json
@@ -40,6 +41,7 @@ class Claim(BaseModel):
         failure: whether the claim is that a model fails, or does not mind. A network that knows nothing does so too, so
             a control that fails `given` has no say. On any other claim a control's outcome counts in any case.
         specific: whether the claim is about what training teaches, so that the untrained twin must fail.
+        amended: when the measure behind an unchanged prediction last changed; recorded results of before do not count.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,6 +64,7 @@ class Claim(BaseModel):
     given: str | None = None
     failure: bool = False
     specific: bool = True
+    amended: AwareDatetime | None = None
 
     @field_validator("prediction", "given")
     @classmethod
@@ -89,6 +92,11 @@ class Claim(BaseModel):
     def full_prediction(self) -> str:
         """The prediction with its condition, as the ledger and the card print it."""
         return " : ".join(filter(None, [self.given and f"given {self.given}", self.prediction or self.pattern]))
+
+    def covers(self, result: Mapping[str, Any]) -> bool:
+        """Whether a recorded result was judged by this prediction, on samples measured as they are now."""
+        current = self.amended is None or datetime.fromisoformat(result["date"]) >= self.amended
+        return result["prediction"] == self.full_prediction and current
 
     @property
     def published_text(self) -> str:
@@ -179,16 +187,16 @@ def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> lis
 
     Args:
         paths: records of runs on this machine.
-        recorded: records kept in the repository. A result of them counts while the claim's prediction is the one that
-            it was judged by, and gives way to a result of this machine on the same model and profile.
+        recorded: records kept in the repository. A result of them counts while the claim covers it, and gives way to a
+            result of this machine on the same model and profile.
     """
-    predictions = {claim.id: claim.full_prediction for claim in load_claims()}
+    claims = {claim.id: claim for claim in load_claims()}
     found: dict[str, list[dict[str, Any]]] = {}
     for path, kept in [*((path, False) for path in paths), *((path, True) for path in recorded)]:
         for identity, row in _result_rows(path):
             # A chapter may judge a second model beside its own, the same one in every run.
             known = {(r["model"], r["profile"]) for r in found.get(identity, [])}
-            valid = not kept or row["prediction"] == predictions.get(identity)
+            valid = not kept or (identity in claims and claims[identity].covers(row))
             if valid and (row["model"], row["profile"]) not in known:
                 found.setdefault(identity, []).append(row | {"recorded": kept})
     return [_row(claim, found.get(claim.id, [])) for claim in load_claims()]
