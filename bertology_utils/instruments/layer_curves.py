@@ -44,7 +44,7 @@ def pooled(scores: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def prominence_samples(scores: np.ndarray, prefix: str = "") -> dict[str, np.ndarray]:
-    """`best`: the layer that is best on even items, measured on odd ones; `mean` of all layers on these: (seeds, items).
+    """`best`: the layer that is best on even items, scored on odd ones; `mean`: all layers on these: (seeds, items).
 
     A flat curve has its best layer anywhere, and in the middle on average; only one with a peak has a place for it.
     """
