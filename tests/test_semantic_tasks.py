@@ -75,6 +75,16 @@ def nearest_sense(vector, lemma, known, items):
     return items[max(rivals, key=lambda place: unit(vector) @ unit(known[place]))].sense
 
 
+def test_silhouettes_tell_clouds_from_a_cloud_and_skip_words_with_one_sense():
+    generator = np.random.default_rng(0)
+    items = [SimpleNamespace(lemma=lemma, sense=sense) for lemma in "ab" for sense in (0, 1) for _ in range(10)]
+    items += [SimpleNamespace(lemma="c", sense=0)] * 5
+    noise = generator.normal(size=(len(items), 8))
+    apart = noise + 20 * np.array([[item.sense, 1 - item.sense, *[0] * 6] for item in items])
+    cloud, clouds = (measures.sense_silhouettes(vectors, items) for vectors in (noise, apart))
+    assert cloud.shape == (40,) and abs(cloud.mean()) < 0.1 and clouds.mean() > 0.7
+
+
 def test_nearest_senses_equals_the_plain_definition():
     rng = np.random.default_rng(0)
     train, test = tasks.sense_items(3, words=4), tasks.sense_items(2, "test", words=4)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from scipy.stats import rankdata
+from sklearn.metrics import silhouette_samples
 
 from bertology_utils.activations import word_vectors
 from bertology_utils.errors import BertologyError
@@ -134,6 +135,21 @@ def nearest_senses(
         senses = np.array([train_items[i].sense for i in known])
         correct[:, rows] = senses[similarity.argmax(-1)] == np.array([test_items[i].sense for i in rows])
     return correct
+
+
+def sense_silhouettes(vectors: np.ndarray, items: Sequence) -> np.ndarray:
+    """The silhouette of each occurrence among its lemma's, senses as clusters, by cosine: -1 to 1, (occurrences,).
+
+    Vectors are (items, width), items as in `nearest_senses`; a lemma with one sense only has none. Clusters are what
+    wiedemann2019does shows in drawings.
+    """
+    found = []
+    for lemma in sorted({item.lemma for item in items}):
+        rows = [i for i, item in enumerate(items) if item.lemma == lemma]
+        senses = [items[i].sense for i in rows]
+        if 1 < len(set(senses)) < len(rows):
+            found.append(silhouette_samples(vectors[rows], senses, metric="cosine"))
+    return np.concatenate(found)
 
 
 def context_bag(specimen: Specimen, items: Sequence) -> np.ndarray:
