@@ -168,6 +168,29 @@ def random_projection(width: int, rank: int, seed: int = 0) -> RemovedSubspace:
     return remove_directions(torch.randn(width, rank, generator=generator, dtype=torch.double))
 
 
+def matched_projection(features: torch.Tensor, removed: RemovedSubspace, seed: int = 0) -> RemovedSubspace:
+    """Remove a random subspace that holds as many directions and as much variance of ``features (items, width)``.
+
+    Directions are Gaussian with the features' covariance to a power, which is sought by bisection: power 0 draws every
+    direction alike, a high one the directions of most variance. Where even these hold less, they are the match.
+    """
+    centred = features.double() - features.double().mean(0)
+    variances, axes = torch.linalg.eigh(centred.T @ centred / len(centred))
+    scales = variances.clamp_min(0) / variances.max()
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randn(len(axes), removed.rank, generator=generator, dtype=torch.double)
+
+    def held(basis: torch.Tensor) -> float:
+        return float((centred @ basis).square().sum())
+
+    low, high = 0.0, 8.0
+    for _ in range(25):
+        power = (low + high) / 2
+        candidate = remove_directions(axes @ (scales[:, None] ** power * drawn), tolerance=0.0)
+        low, high = (power, high) if held(candidate.basis) < held(removed.basis) else (low, power)
+    return candidate
+
+
 def _targets(labels: Labels) -> torch.Tensor:
     """Centred targets ``(items, columns)``: one column a class, or the quantity itself."""
     values = torch.as_tensor(np.asarray(labels))

@@ -19,7 +19,7 @@ from bertology_utils.instruments.controls import (
     RemovedSubspace,
     class_mean_projection,
     majority_baseline,
-    random_projection,
+    matched_projection,
 )
 from bertology_utils.instruments.probes import encode_labels, probe_correctness, stack_words
 from bertology_utils.language.perturbations import shuffle_words
@@ -58,9 +58,9 @@ def reliance(
     """Masked-word loss after removing what a least-squares probe reads of `task` at `layer`, or as much at random.
 
     `source` as in `material.train_and_test`, whose rule says which words the probe meets in training and which in the
-    test. In nats, `(test,)`: `intact`, `removed`, `random` (mean over `draws` subspaces of the same rank), and the
-    same with shuffled words as `shuffled_...`. 0/1 over test words: `probe`, `probe_after` (a fresh probe after the
-    removal) and `majority`; the first two `(seeds, items)`.
+    test. In nats, `(test,)`: `intact`, `removed`, `random` (mean over `draws` subspaces of the same rank and variance),
+    and the same with shuffled words as `shuffled_...`. 0/1 over test words: `probe`, `probe_after` (a fresh probe after
+    the removal) and `majority`; the first two `(seeds, items)`.
     """
     bank = train_and_test(train, test, seed, source)
     vectors = [
@@ -69,7 +69,7 @@ def reliance(
     ]
     labels, answers, names = encode_labels(*(scored_labels(bank, part, task) for part in ("train", "test")))
     removed, mean = class_mean_projection(vectors[0], labels), vectors[0].mean(0)
-    others = [random_projection(specimen.width, removed.rank, seed + draw) for draw in range(draws)]
+    others = [matched_projection(vectors[0], removed, seed + draw) for draw in range(draws)]
     after = [(mean + removed(v - mean)).float() for v in vectors]
     found = {
         "probe": _read(vectors, labels, answers, len(names)),
