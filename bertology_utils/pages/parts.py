@@ -92,7 +92,7 @@ def _measure(result: dict[str, Any] | None) -> str:
         interval = f"[{number(result['ci_low'])}, {number(result['ci_high'])}]"
         lines.append(f"difference {number(result.get('difference'))} {interval}")
     lines.append(", ".join(_counted(result[key], name) for key, name in _SAMPLE if result.get(key)))
-    if result.get("detectable") is not None:
+    if result.get("detectable"):
         lines.append(f"could have shown {result['detectable']:.2g}")
     notes = "".join(f'<span class="interval">{line}</span>' for line in lines if line)
     return f"<strong>{number(result['measured'])}</strong>{notes}"
@@ -113,10 +113,13 @@ def _recorded(results: Sequence[dict[str, Any]]) -> str:
 
 
 def recorded_line(results: Sequence[dict[str, Any]]) -> str:
-    """What other runs in the repository say of a claim, as one line of its verdict card."""
+    """What other runs in the repository say of a claim, as one line of its verdict card.
+
+    The clause that decides may be another one in each run; its difference, above zero where it holds, is comparable.
+    """
     said = [
         f"<code>{escape(str(result['model']))}</code> ({result['profile']}) <strong>{verdict_of(result)}</strong>"
-        + ("" if result.get("measured") is None else f" at {number(result['measured'])}")
+        + ("" if result.get("difference") is None else f" (difference {number(result['difference'])})")
         for result in results
     ]
     return f'<p class="verdict-recorded">Recorded elsewhere: {"; ".join(said)}.</p>'
