@@ -59,9 +59,9 @@ def bootstrap(
 ) -> np.ndarray:
     """Bootstrap distribution of a vector-valued statistic of the means of named samples.
 
-    Samples with the same number of items are paired: they share resampled items; the same holds for seeds. Samples of
-    zeros and ones get one extra success and one extra failure in each resample (Agresti and Caffo 2000), so that a
-    perfect score on few items does not come with an interval of width zero.
+    Samples with the same number of items are paired: they share resampled items; the same holds for seeds; few
+    of either are `widened`. Samples of zeros and ones get one extra success and one extra failure in each resample
+    (Agresti and Caffo 2000), so that a perfect score on few items does not come with an interval of width zero.
 
     Returns:
         `(resamples, values)`.
@@ -84,13 +84,17 @@ def resample_weights(n: int, resamples: int, rng: np.random.Generator) -> np.nda
 
 
 def widened(weights: np.ndarray) -> np.ndarray:
-    """Weights `(resamples, n)` spread by sqrt(n / (n - 1)) around 1 / n.
+    """Weights `(resamples, n)` spread around 1 / n, so that intervals over few units are as wide as Student's.
 
-    Resampling n units understates the variance of their mean by (n - 1) / n: nothing for many items, a third for three
-    seeds or tasks.
+    Resampling n units understates the variance of their mean by (n - 1) / n, and percentiles take this spread for the
+    true one: nothing for many items, a factor of 2.7 for three seeds or tasks.
     """
     n = weights.shape[1]
-    return 1 / n + (weights - 1 / n) * np.sqrt(n / max(n - 1, 1))
+    if n == 1:
+        return weights
+    reach = (1 + LEVEL) / 2
+    student = stats.t.ppf(reach, n - 1) / stats.norm.ppf(reach)
+    return 1 / n + (weights - 1 / n) * np.sqrt(n / (n - 1)) * student
 
 
 def _resampled_means(

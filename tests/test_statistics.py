@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bertology_utils.statistics import as_samples, bootstrap, mean_interval, permutation_test
 
@@ -42,7 +43,8 @@ def test_the_spread_of_three_seeds_is_not_understated():
     seeds = np.array([[0.0], [1.0], [2.0]]) + np.zeros((3, 50))
     draws = bootstrap(lambda m: np.array([m["x"]]), {"x": seeds}, seed=0)[:, 0]
     assert draws.mean() == pytest.approx(1, abs=0.05)
-    assert draws.std() == pytest.approx(np.std([0, 1, 2], ddof=1) / np.sqrt(3), rel=0.05)
+    student = stats.t.ppf(0.975, 2) / stats.norm.ppf(0.975)
+    assert draws.std() == pytest.approx(student * np.std([0, 1, 2], ddof=1) / np.sqrt(3), rel=0.05)
     alone = bootstrap(lambda m: np.array([m["x"]]), {"x": seeds[2:]}, resamples=50, seed=0)
     assert (alone == 2).all()
 
@@ -54,12 +56,14 @@ def test_resampled_means_are_the_plain_definition():
     weights = resample_weights(40, 300, np.random.default_rng(0))
     assert np.allclose(weights.sum(1), 1)
     drawn = np.random.default_rng(0).integers(40, size=(300, 40))
+    student = stats.t.ppf(0.975, 39) / stats.norm.ppf(0.975)
     fast = bootstrap(lambda m: np.array([m["x"]]), {"x": values}, resamples=300, seed=0)[:, 0]
-    plain = values.mean() + (values[drawn].mean(1) - values.mean()) * np.sqrt(40 / 39)
+    plain = values.mean() + (values[drawn].mean(1) - values.mean()) * np.sqrt(40 / 39) * student
     assert np.allclose(fast, plain, atol=1e-5)
 
 
-def test_an_interval_over_few_items_is_as_wide_as_their_spread():
-    few = np.array([0.0, 1.0, 2.0])
-    draws = bootstrap(lambda means: np.array([means["x"]]), {"x": few})
-    assert np.isclose(draws.std(), few.std(ddof=1) / np.sqrt(3), rtol=0.05)
+@pytest.mark.parametrize("shape", [(3, 1), (5,)])
+def test_intervals_over_few_seeds_or_items_miss_the_truth_in_one_case_of_twenty(shape):
+    generator = np.random.default_rng(0)
+    intervals = [mean_interval(generator.normal(size=shape) + np.zeros(shape), seed=k) for k in range(300)]
+    assert np.mean([not (m.low <= 0 <= m.high) for m in intervals]) < 0.1
