@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from bertology_utils.instruments.attention import attention_maps, head_statistics
-from bertology_utils.instruments.relations import relation_scores
+from bertology_utils.instruments.relations import RelationScore, relation_scores
 from bertology_utils.language.grammar import generate
 from bertology_utils.studies import attention_effects as effects
 from bertology_utils.studies import attention_evidence as evidence
@@ -46,10 +46,27 @@ def test_a_sentence_without_punctuation_has_a_ratio_too(tiny_eager):
 
 
 def test_every_word_has_its_excess_and_peers_are_near_in_frequency(tiny_eager, words):
-    forms, _ = evidence.received_excess(tiny_eager, words[:3])
+    forms, _ = evidence.received_shares(tiny_eager, words[:3])
     assert len(forms) == sum(map(len, words[:3]))
     found = evidence.punctuation_and_peers(np.array([".", "the", "the", "a"]), np.array([0.4, 0.1, 0.2, 0.3]), peers=1)
     assert found["punctuation"].tolist() == [0.4] and found["peers"].tolist() == [0.3]
+
+
+def test_rollout_follows_a_planted_path_and_keeps_half_at_each_place():
+    shift = np.roll(np.eye(4), 1, axis=1)  # every place looks at the next one
+    found = effects.rollout(np.stack([shift, shift]))
+    np.testing.assert_allclose(found[0], [0.25, 0.5, 0.25, 0])
+    np.testing.assert_allclose(effects.rollout(np.full((5, 3, 3), 1 / 3)).sum(1), 1)
+
+
+def test_a_relation_with_few_items_does_not_win_by_luck(monkeypatch):
+    def score(right, of):
+        hits = np.arange(of) < right
+        return RelationScore("x", 1, 0, "head", 1, hits, np.zeros(of, bool))
+
+    found = {"all": score(9, 10), "rare": score(3, 3), "frequent": score(90, 100)}
+    monkeypatch.setattr(evidence, "relation_scores", lambda *_, **__: found)
+    assert evidence.strongest_relations(None, [], 1) == ["frequent"]
 
 
 def test_special_pieces_can_only_take_hits_away(tiny_eager, sentences):

@@ -6,6 +6,7 @@ and any other baseline are predictors of one signature, scored by the one `evalu
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from bertology_utils.models import Specimen, head_name
 from bertology_utils.text import Encoding, encode_words
 
 DIRECTIONS = ("dependent", "head")  # who attends: the dependent to its head, or the head to its dependent
-OFFSETS = (-3, -2, -1, 1, 2)  # the range of clark2019what, without the word itself
+OFFSETS = tuple(offset for offset in range(-10, 11) if offset)  # any distance: clause heads stand far apart
 PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
 
 Predictor = Callable[[int], np.ndarray]
@@ -128,9 +129,9 @@ def relation_scores(
     sentences: Sequence,
     relations: Sequence[str] | None = None,
     weighting: str = "attention",
-    minimum: int = 10,
+    minimum: int = 30,
 ) -> dict[str, RelationScore]:
-    """Best head against best fixed offset for each relation seen `minimum` times, and for "all".
+    """Best head against best fixed offset for each relation with `minimum` items on either side, and for "all".
 
     `sentences` carry words, heads and deprels. Head, direction and offset are chosen on the even sentences and scored
     on the odd ones: clark2019what chooses and scores on the same, which flatters the best of many heads.
@@ -142,8 +143,9 @@ def relation_scores(
         for direction, predict in head_predictors(specimen, words, weighting).items()
     }
     offsets = evaluate_predictor(fixed_offsets([len(sentence) for sentence in words]), edges)
-    names, counts = np.unique(offsets.relations, return_counts=True)
-    wanted = relations or ["all", *names[counts >= minimum].tolist()]
+    halves = [Counter(offsets.relations[offsets.sentences % 2 == half].tolist()) for half in (0, 1)]
+    frequent = [name for name in sorted(halves[0]) if min(half[name] for half in halves) >= minimum]
+    wanted = relations or ["all", *frequent]
     return {relation: _best(relation, heads, offsets) for relation in wanted}
 
 

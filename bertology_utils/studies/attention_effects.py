@@ -197,14 +197,15 @@ def keep_without(grid: tuple[int, int], closed: Sequence[tuple[int, int]]) -> to
 
 
 def explanation_samples(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[str, np.ndarray]:
-    """Do attention and gradient rank pieces as erasing them does? `attention`, `gradient`, both (sentences,).
+    """Do attention and gradient rank pieces as erasing them does? `attention`, `rollout`, `gradient`, (sentences,).
 
     One word of each sentence is masked and predicted. Spearman's correlations with the change of the masked word's
     loss when a piece is replaced by [MASK] (serrano2019attention, jain2019attention, here for a masked LM): of the
-    last layer's attention from the mask, averaged over heads, and of the length of the gradient at the embeddings.
+    last layer's attention from the mask, averaged over heads, of `rollout` from the mask through all layers, and of the
+    length of the gradient at the embeddings.
     """
     generator = np.random.default_rng(seed)
-    found: dict[str, list[float]] = {"attention": [], "gradient": []}
+    found: dict[str, list[float]] = {"attention": [], "rollout": [], "gradient": []}
     for encoding in encode_words(specimen, sentences):
         inputs = model_inputs(specimen, [encoding])
         words = [place for place, word in enumerate(encoding.word_ids) if word is not None]
@@ -212,21 +213,35 @@ def explanation_samples(specimen: Specimen, sentences: Words, seed: int = 0) -> 
         label = int(inputs["input_ids"][0, place])
         inputs["input_ids"][0, place] = specimen.tokenizer.mask_token_id
         others = [p for p in words if p != place]
-        weights, slopes = _weights_and_slopes(specimen, inputs, place, label)
+        maps, slopes = _maps_and_slopes(specimen, inputs, place, label)
+        guesses = {"attention": maps[-1][place], "rollout": rollout(maps)[place], "gradient": slopes}
         change = np.abs(_erasure(specimen, inputs, place, label, others))
-        for name, values in (("attention", weights), ("gradient", slopes)):
+        for name, values in guesses.items():
             found[name].append(np.nan_to_num(spearmanr(values[others], change).statistic))
     return {name: np.array(values) for name, values in found.items()}
 
 
-def _weights_and_slopes(specimen: Specimen, inputs: dict, place: int, label: int) -> tuple[np.ndarray, np.ndarray]:
+def rollout(maps: np.ndarray) -> np.ndarray:
+    """Attention multiplied through the layers, half of each vector its own: from mean maps (layers, n, n) to (n, n).
+
+    How much each place of the last layer takes from each input if nothing but attention and the residual path moved it.
+    """
+    found = np.eye(maps.shape[-1])
+    for layer in maps:
+        found = (layer + np.eye(len(layer))) / 2 @ found
+    return found
+
+
+def _maps_and_slopes(specimen: Specimen, inputs: dict, place: int, label: int) -> tuple[np.ndarray, np.ndarray]:
+    """Maps averaged over heads (layers, pieces, pieces), and the length of the gradient at each embedding (pieces,)."""
     embedded = specimen.model.get_input_embeddings()(inputs["input_ids"]).detach().requires_grad_(True)
     rest = {name: tensor for name, tensor in inputs.items() if name != "input_ids"}
     with torch.enable_grad():
         output = specimen.model(inputs_embeds=embedded, **rest, output_attentions=True, return_dict=True)
         loss = _place_loss(output, place, label).sum()
         slope = torch.autograd.grad(loss, embedded)[0][0].norm(dim=-1)
-    return output.attentions[-1][0, :, place].detach().mean(0).numpy(), slope.numpy()
+    maps = torch.stack([layer[0].detach().mean(0) for layer in output.attentions])
+    return maps.numpy(), slope.numpy()
 
 
 @torch.no_grad()

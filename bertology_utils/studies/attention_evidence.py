@@ -35,7 +35,7 @@ from bertology_utils.instruments.relations import (
 )  # fmt: skip
 from bertology_utils.language.coreference import Coreference
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import bootstrap, percentile_interval
+from bertology_utils.statistics import bootstrap, mean_interval, percentile_interval
 from bertology_utils.text import encode_words
 from bertology_utils.verdicts.published import published_rows
 
@@ -79,29 +79,29 @@ def special_ratio(specimen: Specimen, statistics: HeadStatistics, sentences: Wor
     return mass / np.array(shares)[:, None]
 
 
-def received_excess(specimen: Specimen, sentences: Words) -> tuple[np.ndarray, np.ndarray]:
-    """For every word, its form and the attention it receives above the uniform share: two arrays (words,).
+def received_shares(specimen: Specimen, sentences: Words) -> tuple[np.ndarray, np.ndarray]:
+    """For every word, its form and the attention it receives in uniform shares, 1 = its share: two arrays (words,).
 
     Averaged over all rows, heads and layers; special pieces stay units of their own.
     """
-    forms, excess = [], []
+    forms, shares = [], []
     for index, encoding, maps in attention_maps(specimen, sentences):
         units = _units(encoding.word_ids)
         received = word_level_map(maps, encoding, keep_special=True).mean((0, 1, 2)).numpy()
         for place, unit in enumerate(units):
             if unit >= 0:
                 forms.append(sentences[index][unit])
-                excess.append(received[place] - 1 / len(units))
-    return np.array(forms), np.array(excess)
+                shares.append(received[place] * len(units))
+    return np.array(forms), np.array(shares)
 
 
-def punctuation_and_peers(forms: np.ndarray, excess: np.ndarray, peers: int = 3) -> dict[str, np.ndarray]:
-    """Excess attention of the full stop and of the words nearest to it in frequency: name -> (occurrences,)."""
+def punctuation_and_peers(forms: np.ndarray, shares: np.ndarray, peers: int = 3) -> dict[str, np.ndarray]:
+    """Attention to the full stop and to the words nearest to it in frequency, in uniform shares: (occurrences,)."""
     counts = Counter(forms.tolist())
     if "." not in counts:
         raise BertologyError("There is no full stop to compare with.")
     words = sorted((w for w in counts if w not in PUNCTUATION), key=lambda w: abs(np.log(counts[w] / counts["."])))
-    return {"punctuation": excess[forms == "."], "peers": excess[np.isin(forms, words[:peers])]}
+    return {"punctuation": shares[forms == "."], "peers": shares[np.isin(forms, words[:peers])]}
 
 
 def _units(word_ids: Sequence[int | None]) -> list[int]:
@@ -113,12 +113,19 @@ def _units(word_ids: Sequence[int | None]) -> list[int]:
 # --- relations ------------------------------------------------------------------------------------------------------
 
 
-def strongest_relations(specimen: Specimen, sentences: Sequence, count: int = 3) -> list[str]:
-    """The relations whose best head is furthest above the best fixed offset, to be scored on other sentences."""
-    scores = relation_scores(specimen, sentences)
-    margins = {name: score.head_hits.mean() - score.offset_hits.mean() for name, score in scores.items()}
-    margins.pop("all")
-    return sorted(margins, key=margins.get, reverse=True)[:count]
+def strongest_relations(specimen: Specimen, sentences: Sequence, count: int = 3, **settings) -> list[str]:
+    """The relations whose best head is most surely above the best fixed offset, to be scored on other sentences.
+
+    Ranked by the lower end of the difference's 95 % interval, so that few items do not win by luck. Settings as in
+    `relation_scores`.
+    """
+    scores = relation_scores(specimen, sentences, **settings)
+    lows = {
+        name: mean_interval(score.head_hits.astype(float) - score.offset_hits).low
+        for name, score in scores.items()
+        if name != "all"
+    }
+    return sorted(lows, key=lows.get, reverse=True)[:count]
 
 
 def score_samples(scores: dict[str, RelationScore]) -> dict[str, np.ndarray]:
