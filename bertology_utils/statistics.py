@@ -112,6 +112,19 @@ def _resampled_means(
     return (means * n + 1) / (n + 2) if is_binary(array) else means
 
 
+def by_unit(values: Sequence[float], units: Sequence[Sequence[str]]) -> np.ndarray:
+    """One value for each unit that items are made of, in sorted order: (items,) to (units,), for `bootstrap`.
+
+    Items that share their things are not independent: 120 pairs of 16 things know of 16 things. `units` names those of
+    each item, k alike for all. A unit's value is the mean plus k times how far its own items lie off it (Hajek's
+    projection): the mean stays that of the items, and the spread is what other things would have given.
+    """
+    values, parts = np.asarray(values, dtype=float), np.array(units)
+    names, places = np.unique(parts, return_inverse=True)
+    off = np.repeat(values - values.mean(), parts.shape[1])
+    return values.mean() + np.bincount(places.ravel(), off, len(names)) * len(names) / len(values)
+
+
 def percentile_interval(draws: np.ndarray, value: float) -> tuple[float, float]:
     """The 95 % percentile interval of bootstrap draws, widened where needed so that it holds the value itself."""
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

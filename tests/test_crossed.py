@@ -40,6 +40,11 @@ def test_chains_need_the_asked_number_of_steps() -> None:
             assert item.first[:-7] == item.second[:-7]  # same premises, other question
 
 
+def test_premises_stand_in_no_order() -> None:
+    firsts = [item.first.index(item.targets[0]) for item in crossed.chain_items(300, 3)]
+    assert np.mean([first < 21 for first in firsts]) == pytest.approx(0.5, abs=0.1)  # six premises of seven words
+
+
 def test_a_chain_has_limits() -> None:
     with pytest.raises(BertologyError, match="levels"):
         crossed.chain_items(1, hops=5)
@@ -65,8 +70,10 @@ def test_told_items_hold_their_answer_and_the_same_question() -> None:
 
 
 def test_known_premises_select_the_conclusions() -> None:
-    samples = crossed.known_premises(np.array([1, 1, 0], bool), np.array([1, 0, 1], bool), np.array([1, 0, 0], bool))
-    assert samples["conclusion_known"].tolist() == [1.0]
+    items = [crossed.cross("{ax} x [MASK] .", a, b, ("y", "z")) for a, b in ("ab", "bc", "cd")]
+    correct = ([1, 1, 0], [1, 0, 1], [1, 0, 0])
+    samples = crossed.known_premises(*(np.array(values, bool) for values in correct), items=items)
+    assert samples["conclusion_known"].tolist() == [1.0, 1.0]  # of the one item's two things
     assert samples["premises"].mean() == pytest.approx(4 / 6)
 
 

@@ -1,10 +1,12 @@
 """Intervals cover what they should."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from bertology_utils.statistics import as_samples, bootstrap, mean_interval, permutation_test
+from bertology_utils.statistics import as_samples, bootstrap, by_unit, mean_interval, permutation_test
 
 
 def test_mean_interval_covers_the_truth():
@@ -60,6 +62,24 @@ def test_resampled_means_are_the_plain_definition():
     fast = bootstrap(lambda m: np.array([m["x"]]), {"x": values}, resamples=300, seed=0)[:, 0]
     plain = values.mean() + (values[drawn].mean(1) - values.mean()) * np.sqrt(40 / 39) * student
     assert np.allclose(fast, plain, atol=1e-5)
+
+
+def test_pairs_of_few_things_are_as_uncertain_as_their_things():
+    generator = np.random.default_rng(0)
+    pairs = list(combinations(range(16), 2))
+    means, spreads = [], []
+    for _ in range(200):
+        skill = generator.normal(size=16)
+        outcomes = [skill[a] + skill[b] for a, b in pairs]
+        values = by_unit(outcomes, [(str(a), str(b)) for a, b in pairs])
+        assert len(values) == 16 and values.mean() == pytest.approx(np.mean(outcomes))
+        means.append(values.mean())
+        spreads.append(values.std(ddof=1) / 4)
+    assert np.mean(spreads) == pytest.approx(np.std(means), rel=0.15)
+
+
+def test_unequal_units_keep_the_mean_of_the_items():
+    assert by_unit([1, 0, 0], [("a",), ("a",), ("b",)]).mean() == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("shape", [(3, 1), (5,)])

@@ -129,7 +129,7 @@ def _lines(x, series, published, baselines, controls, xlabel, ylabel, caption, l
         if len(x) <= 9:
             axes.set_xticks(x, [f"{value:.3g}" if value < 100 else f"{value:,.0f}" for value in x])
             axes.set_xticks([], minor=True)
-    elif xlabel == "layer":
+    elif xlabel == "layer" or (len(x) <= 9 and np.issubdtype(x.dtype, np.integer)):
         axes.set_xticks(x if len(x) <= 13 else x[::2])
     legend_below(axes)
     alt = f"Line chart of {ylabel} by {xlabel}, {x[0]} to {x[-1]}. " + " ".join(sentences)

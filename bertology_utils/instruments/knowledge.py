@@ -61,8 +61,12 @@ class RelationScores:
 
     @property
     def majority(self) -> np.ndarray:
-        """Booleans (facts,): always answering the relation's most frequent object would be right."""
-        return self.answers == Counter(self.answers.tolist()).most_common(1)[0][0]
+        """Booleans (facts,): the most frequent object of the relation's other facts, `halves`, would be right."""
+        right = np.zeros(len(self.answers), dtype=bool)
+        for development, test in halves(len(self.answers)):
+            counts = Counter(self.answers[development].tolist()).most_common(1)
+            right[test] = [bool(counts) and answer == counts[0][0] for answer in self.answers[test]]
+        return right
 
 
 def rewrite(prompt: Prompt, frame: str) -> Prompt:
@@ -266,8 +270,8 @@ def triple_ranking(
 ) -> dict[str, np.ndarray]:
     """True against corrupted triples: for each fact the share of wrong objects ranked below the true one (its AUC).
 
-    `mlm_*` ranks by the calibrated cloze score averaged over prompts; nothing is trained, so "seen" and "unseen" differ
-    by chance. `classifier_*` is a logistic regression on the model's own word vectors, trained on one half of the
+    `mlm` ranks by the calibrated cloze score averaged over prompts; nothing is trained, so all subjects are unseen.
+    `classifier_*` is a logistic regression on the model's own word vectors, trained on one half of the
     subjects; "seen" are those, "unseen" the other half. It trains on `corrupted` wrong objects of a fact, or on all,
     and always ranks all. After davison2019commonsense; values (facts,).
     """
@@ -282,7 +286,7 @@ def triple_ranking(
         ranked = model.decision_function(features.reshape(-1, features.shape[-1])).reshape(features.shape[:2])
         below = _below(ranked, scores.answers)
         out["classifier_seen"][train], out["classifier_unseen"][test] = below[train], below[test]
-    return {"mlm_seen": cloze, "mlm_unseen": cloze, **out}
+    return {"mlm": cloze, **out}
 
 
 def _drawn(scores: RelationScores, corrupted: int | None, seed: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, compress
 from random import Random
 
 import numpy as np
@@ -19,6 +19,7 @@ from bertology_utils.instruments.cloze import MASK, fill_in, single_piece, word_
 from bertology_utils.language.facts import SIZES, Fact, facts
 from bertology_utils.language.pairs import role_reversal_pairs
 from bertology_utils.models import Specimen
+from bertology_utils.statistics import by_unit
 
 # thing:what one does with it; each verb fits only its own thing
 AFFORDANCES = """
@@ -54,7 +55,10 @@ LEVELS = (
 
 @dataclass(frozen=True)
 class Crossed:
-    """Two clozes with one mask each; `targets[0]` belongs to `first`, `targets[1]` to `second`."""
+    """Two clozes with one mask each; `targets[0]` belongs to `first`, `targets[1]` to `second`.
+
+    `labels` name the things that the item is made of and shares with others.
+    """
 
     first: tuple[str, ...]
     second: tuple[str, ...]
@@ -75,9 +79,15 @@ def crossed_accuracy(specimen: Specimen, items: Sequence[Crossed]) -> np.ndarray
 
 
 def group_accuracy(specimen: Specimen, groups: Mapping[str, Sequence[Crossed]]) -> dict[str, np.ndarray]:
-    """`crossed_accuracy` as 0/1 of the answerable items of every group: name -> (its items,)."""
+    """`crossed_accuracy` on the answerable items of every group: 0/1 (items,), or a value for each thing (things,)."""
     kept = {name: answerable_items(specimen, items) for name, items in groups.items()}
-    return {name: crossed_accuracy(specimen, items).astype(float) for name, items in kept.items()}
+    return {name: by_thing(crossed_accuracy(specimen, items), items) for name, items in kept.items()}
+
+
+def by_thing(correct: np.ndarray, items: Sequence[Crossed]) -> np.ndarray:
+    """Outcomes (items,) as samples over the items' things (`statistics.by_unit`), or over items that name none."""
+    labels = [item.labels for item in items]
+    return by_unit(correct, labels) if all(labels) else correct.astype(float)
 
 
 def answerable_items(specimen: Specimen, items: Sequence[Crossed]) -> list[Crossed]:
@@ -97,8 +107,8 @@ def _known(specimen: Specimen, item: Crossed) -> bool:
 
 
 def cross(template: str, first: str, second: str, targets: tuple[str, str], labels: tuple[str, ...] = ()) -> Crossed:
-    """One template over two things: {x} the thing, {ax} with its article."""
-    return Crossed(_words(template, first), _words(template, second), targets, labels)
+    """One template over two things: {x} the thing, {ax} with its article; labelled with the things."""
+    return Crossed(_words(template, first), _words(template, second), targets, labels or (first, second))
 
 
 def _words(template: str, subject: str) -> tuple[str, ...]:
@@ -151,7 +161,7 @@ def comparison_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
 def compared(large: str, small: str) -> Crossed:
     """Both orders of two things around "is [MASK] than"."""
     contexts = (_words("{ax} is [MASK] than", a) + _words("{ax} .", b) for a, b in ((large, small), (small, large)))
-    return Crossed(*contexts, ("larger", "smaller"))
+    return Crossed(*contexts, ("larger", "smaller"), (large, small))
 
 
 def _sized_pairs() -> list[tuple[str, str]]:
@@ -187,7 +197,8 @@ def premise_items(n: int | None = None, seed: int = 0) -> dict[str, list[Crossed
 
 
 def _able(first: str, second: str, a: Fact, b: Fact) -> Crossed:
-    return cross("{ax} can be [MASK] .", first, second, (ABILITIES[a.object], ABILITIES[b.object]))
+    things = (a.subject, b.subject)
+    return cross("{ax} can be [MASK] .", first, second, (ABILITIES[a.object], ABILITIES[b.object]), things)
 
 
 def premise_samples(specimen: Specimen, items: Mapping[str, Sequence[Crossed]]) -> dict[str, np.ndarray]:
@@ -199,22 +210,26 @@ def premise_samples(specimen: Specimen, items: Mapping[str, Sequence[Crossed]]) 
     if not any(fit):
         raise BertologyError(f"{specimen.name} knows the words of no inference as single pieces.")
     kept = [[item for item, good in zip(group, fit, strict=True) if good] for group in items.values()]
-    told = crossed_accuracy(specimen, told_items(kept[-1])).astype(float)
-    return known_premises(*(crossed_accuracy(specimen, group) for group in kept)) | {"conclusion_told": told}
+    told = by_thing(crossed_accuracy(specimen, told_items(kept[-1])), kept[-1])
+    correct = (crossed_accuracy(specimen, group) for group in kept)
+    return known_premises(*correct, items=kept[-1]) | {"conclusion_told": told}
 
 
-def known_premises(member: np.ndarray, general: np.ndarray, conclusion: np.ndarray) -> dict[str, np.ndarray]:
-    """Samples for "facts are not combined": conclusions in general, and those whose two premises are known.
+def known_premises(
+    member: np.ndarray, general: np.ndarray, conclusion: np.ndarray, items: Sequence[Crossed]
+) -> dict[str, np.ndarray]:
+    """Samples by thing for "facts are not combined": conclusions, and those whose two premises are known.
 
     All three are booleans (items,). Where no item has both premises, `conclusion_known` falls back to all conclusions
     (the prediction's other clauses then fail, as they ask for known premises).
     """
     known = member & general
-    chosen = conclusion[known] if known.any() else conclusion
+    if not known.any():
+        known = np.ones_like(known)
     return {
-        "conclusion": conclusion.astype(float),
-        "conclusion_known": chosen.astype(float),
-        "premises": np.concatenate([member, general]).astype(float),
+        "conclusion": by_thing(conclusion, items),
+        "conclusion_known": by_thing(conclusion[known], list(compress(items, known))),
+        "premises": by_thing(np.concatenate([member, general]), [*items, *items]),
     }
 
 
@@ -222,8 +237,9 @@ def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Cross
     """Where is the coin? Two chains of places, and a question that needs `hops` of the premises.
 
     "the coin is in the box . the key is in the bag . the box is in the kitchen . the bag is in the garden . so the coin
-    is somewhere in the [MASK] .": the context always holds `levels` premises a chain and the two answers lie on one
-    level, so neither length nor overlap gives the answer away. The second context asks for the other thing.
+    is somewhere in the [MASK] .": the context always holds `levels` premises a chain in random order and the two
+    answers lie on one level, so neither length, order nor overlap gives the answer away. The second context asks for
+    the other thing.
     """
     if not 1 <= hops <= levels <= len(LEVELS):
         raise BertologyError(f"A chain has 1 to {len(LEVELS)} levels and a question at most that many hops.")
@@ -232,10 +248,8 @@ def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Cross
     for _ in range(n):
         places = (random.sample(level, 2) for level in LEVELS[:levels])
         chains = list(zip(random.sample(THINGS, 2), *places, strict=True))
-        context = []
-        for step in range(levels):
-            for chain in random.sample(chains, 2):
-                context += f"the {chain[step]} is in the {chain[step + 1]} .".split()
+        premises = [f"the {chain[step]} is in the {chain[step + 1]} ." for step in range(levels) for chain in chains]
+        context = " ".join(random.sample(premises, len(premises))).split()
         questions = [(*context, *f"so the {chain[0]} is in the {MASK} .".split()) for chain in chains]
         items.append(Crossed(*questions, (chains[0][hops], chains[1][hops])))
     return items

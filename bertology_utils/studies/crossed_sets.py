@@ -68,7 +68,10 @@ def _crossings(holding: dict[str, set[str]], template: str, start: str, seed: in
         sides = [sorted(words[a] - words[b]) for a, b in ((first, second), (second, first))]
         for side in sides:
             random.shuffle(side)
-        yield from (cross(template, *pair, (first, second)) for pair in zip(*sides, strict=False))
+        yield from (
+            cross(template, *pair, (first, second), (*pair, start + first, start + second))
+            for pair in zip(*sides, strict=False)
+        )
 
 
 def _sized_pairs(n: int, seed: int) -> list[tuple[str, str]]:
