@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import read_yaml
 
 SOURCE = Path(__file__).with_name("references.yaml")
 _VENUE_FIELD = {"article": "journal", "inproceedings": "booktitle", "book": "publisher", "misc": "note"}
@@ -43,7 +43,7 @@ class Reference(BaseModel):
 def load_references(path: Path = SOURCE) -> dict[str, Reference]:
     """Every work by its citation key, in the order of the file; `BertologyError` on a faulty or repeated entry."""
     references: dict[str, Reference] = {}
-    for row in yaml.safe_load(path.read_text(encoding="utf-8")):
+    for row in read_yaml(path):
         try:
             reference = Reference.model_validate(row)
         except ValidationError as error:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
 from safetensors import SafetensorError
 
 from bertology_utils.errors import BertologyError
@@ -36,6 +37,31 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         _put_back(old, path)
         _remove(part)
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML as it is meant: a mapping that gives a key twice is an error, where the library takes the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.YAMLError(f"the key '{key}' stands twice, line {node.start_mark.line + 1} and after")
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML file.
+
+    Raises:
+        BertologyError: the file is missing, no YAML, or gives a key of one mapping twice.
+    """
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+    except FileNotFoundError:
+        raise BertologyError(f"There is no file {path}.") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BertologyError(f"{path} is not YAML: {' '.join(str(error).split())[:160]}.") from None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -89,6 +89,16 @@ def test_the_figure_has_a_panel_a_measure_and_a_row_a_variant():
     assert len(comparison.comparison_figure(table()).figure.axes) == 1
 
 
+def test_a_discriminator_is_not_ranked_by_the_loss_of_its_generator():
+    rows = [{"config": name, "seed": seed, "budget": 1, "held_out_loss": loss + seed / 10, "objectives": objective,
+             "parameters": 1, "tokens": 1}
+            for name, objective, loss in (("nano", "masked-tokens", 5.0), ("spans", "masked-tokens", 5.1),
+                                          ("replaced-tokens", "masked-tokens + replaced-tokens", 6.4))
+            for seed in (0, 1)]  # fmt: skip
+    assert set(comparison.differences(rows)) == {"spans"}
+    assert "Not ranked: replaced-tokens" in comparison.trust(rows)
+
+
 def test_a_model_that_cannot_be_asked_has_no_row_in_that_panel():
     rows = [row | ({"zorro": ""} if row["config"] == "odd" else {}) for row in table(zorro=True)]
     assert comparison.measures(rows) == ["held_out_loss", "zorro"]

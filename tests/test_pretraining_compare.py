@@ -58,6 +58,16 @@ def test_a_comparison_is_one_table_that_can_be_gone_on_with(folder):
     assert rows[0]["held_out_loss"] != rows[1]["held_out_loss"] and rows[0]["commit"] and rows[0]["date"]
 
 
+def test_a_changed_recipe_is_run_again_and_its_rows_give_way(folder):
+    out = folder / "table.csv"
+    first = run_comparison([config_at(folder, "bert"), config_at(folder, "other")], [0], 600, out)
+    again = run_comparison([config_at(folder, "bert", about="in other words")], [0], 600, out)
+    assert [row["recipe"] for row in again] == [row["recipe"] for row in first]
+    changed = run_comparison([config_at(folder, "bert", learning_rate=1e-4)], [0], 600, out)
+    assert sorted(row["config"] for row in changed) == ["bert", "other"]
+    assert {row["recipe"] for row in changed} != {row["recipe"] for row in first}
+
+
 @pytest.mark.parametrize("command", ["pretrain", "compare"])
 def test_a_mistake_in_the_last_configuration_is_told_before_anything_trains(folder, capsys, command):
     paths = [config_at(folder, "bert"), config_at(folder, "wrong", layer=3)]

@@ -62,6 +62,10 @@ def test_phases_follow_each_other(tmp_path):
         ({"masking": {"phrases": "a"}}, "needs 'unit: phrase'"),
         ({"masking": {"hidden": 0.8, "replaced": 0.3}}, "more than one together"),
         ({"masking": {"unit": "sentence"}}, "masking.unit"),
+        ({"name": ".."}, "name"),
+        ({"name": "toy", "stack": "toy"}, "stack itself"),
+        ({"keep_steps": [10_000]}, "outside of the run"),
+        ({"objectives": LM, "stream": True, "single_share": 0.5}, "'single_share' changes nothing"),
     ],
 )
 def test_a_wrong_configuration_is_one_line(tmp_path, capsys, change, message):
@@ -78,6 +82,22 @@ def test_a_file_without_settings_is_told(tmp_path, text):
         read_config(tmp_path / "toy.yaml")
     with pytest.raises(BertologyError, match="no configuration file"):
         read_config(tmp_path / "other.yaml")
+
+
+def test_a_key_that_stands_twice_is_told(tmp_path, capsys):
+    path = config_file(tmp_path)
+    path.write_text(path.read_text() + "layers: 2\nwidth: 16\nwidth: 32\n")
+    assert cli.main(["pretrain", str(path)]) == 1
+    errors = capsys.readouterr().err
+    assert "stands twice" in errors and errors.count("\n") == 1
+
+
+def test_an_empty_masking_is_extended_like_none(tmp_path):
+    base = config_file(tmp_path)
+    base.write_text(base.read_text() + "masking:\n")
+    variant = tmp_path / "variant.yaml"
+    variant.write_text(f"extends: {base.name}\nmasking: {{share: 0.3}}\n")
+    assert read_config(variant).masking.share == 0.3
 
 
 def test_a_configuration_extends_another(tmp_path):

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -278,18 +279,44 @@ def test_a_damaged_checkpoint_is_told(folder):
 
 def test_stacking_repeats_the_blocks_and_keeps_the_rest(folder):
     shallow = Pretraining(config(folder, name="shallow", layers=2))
-    shallow.train_step()
-    shallow.save_checkpoint()
-    deep = Pretraining(config(folder, name="deep", layers=4, stack="shallow")).model.state_dict()
+    shallow.run()
+    deep = Pretraining(config(folder, name="deep", layers=4, stack="shallow"))
+    deep.begin()
     source = shallow.model.state_dict()
-    for name, weight in deep.items():
+    for name, weight in deep.model.state_dict().items():
         origin = name.replace("layer.2.", "layer.0.").replace("layer.3.", "layer.1.")
         assert torch.equal(weight, source[origin]), name
     assert len(stack_layers(source, 2)) == len(source)
-    with pytest.raises(BertologyError, match="no checkpoint"):
-        Pretraining(config(folder, stack="nothing"))
-    with pytest.raises(BertologyError, match="other sizes"):
-        Pretraining(config(folder, width=32, stack="shallow"))
+    shutil.rmtree(shallow.folder)
+    again = Pretraining(deep.config)
+    again.resume()  # at step 0, whose weights the checkpoint has
+    assert all(torch.equal(weight, deep.model.state_dict()[name]) for name, weight in again.model.state_dict().items())
+
+
+def test_only_a_finished_run_of_like_sizes_and_tokenizer_can_be_stacked(folder):
+    shallow = Pretraining(config(folder, name="shallow", layers=2))
+    shallow.train_step()
+    shallow.save_checkpoint()
+
+    def refused(message, **changes):
+        with pytest.raises(BertologyError, match=message):
+            Pretraining(config(folder, name="deep", **{"stack": "shallow", "layers": 4} | changes)).begin()
+
+    refused("no checkpoint", stack="nothing")
+    refused("finish it first")
+    shallow.run()
+    refused("other sizes", width=32)
+    refused("not a multiple", layers=3)
+    refused("another tokenizer", vocabulary_size=60)
+    assert not (folder / "work" / "deep").exists()
+
+
+def test_a_new_start_leaves_no_model_of_an_older_configuration(folder):
+    kept = Pretraining(config(folder, keep_steps=[0]))
+    kept.begin()
+    wider = Pretraining(config(folder, keep_steps=[0], width=32))
+    wider.begin()
+    assert AutoModelForMaskedLM.from_pretrained(wider.folder / "step-0").config.hidden_size == 32
 
 
 def test_a_run_starts_from_a_model_and_says_whom_it_owes(folder):

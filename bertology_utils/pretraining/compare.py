@@ -4,6 +4,8 @@ The budget is counted in pieces read. How many a step reads depends on how input
 configuration are cut or prolonged in proportion until all read alike.
 """
 
+import hashlib
+import json
 import math
 import platform
 import subprocess
@@ -22,6 +24,10 @@ from .engine import Pretraining
 
 RESULTS = Path("results") / "pretraining_objectives.csv"
 SAMPLED_STEPS = 20  # by which the pieces a step reads are estimated
+WORDS = (
+    "name", "study", "about", "data", "language", "license", "attribution", "remarks", "work", "seed", "workers",
+    "checkpoint_every", "keep", "keep_steps",
+)  # fmt: skip
 Score = Callable[[Path], Mapping[str, float]]
 
 
@@ -37,11 +43,15 @@ def run_comparison(
     score: gives further columns for the folder of a finished model, such as its accuracy on minimal pairs.
 
     Rows are written as they come, and runs that are in `out` with this budget are not repeated, whether or not their
-    model is still there; a run that was broken off goes on. Raises BertologyError as `engine.pretrain`.
+    model is still there; a run that was broken off goes on. Rows of a recipe that was changed since give way to new
+    ones. Raises BertologyError as `engine.pretrain`.
     """
-    rows: list[dict[str, Any]] = [*read_csv(out)]
-    done = {(row["config"], str(row["seed"]), str(row["budget"])) for row in rows}
     recipes = {Path(path).stem: read_config(path) for path in configs}
+    digests = {name: recipe_digest(recipe) for name, recipe in recipes.items()}
+    rows: list[dict[str, Any]] = [
+        row for row in read_csv(out) if row.get("recipe", "") in ("", digests.get(row["config"], row.get("recipe")))
+    ]
+    done = {(row["config"], str(row["seed"]), str(row["budget"])) for row in rows}
     for name, recipe in recipes.items():
         for seed in seeds:
             if (name, str(seed), str(tokens)) not in done:
@@ -51,13 +61,15 @@ def run_comparison(
 
 
 def _trained(config: PretrainingConfig, name: str, seed: int, tokens: int, score: Score | None) -> dict[str, Any]:
-    config = config.model_copy(update={"seed": seed, "name": f"{name}-seed-{seed}-{tokens}"})
+    recipe = recipe_digest(config)
+    config = config.model_copy(update={"seed": seed, "name": f"{name}-{recipe}-seed-{seed}-{tokens}"})
     run = Pretraining(at_budget(config, tokens))
     run.resume()
     final = run.run()
     evaluation = run.evaluate(3 * config.evaluation_batches)
     return {
         "config": name,
+        "recipe": recipe,
         "study": config.study,
         "objectives": " + ".join(config.all_objectives),
         "seed": seed,
@@ -70,6 +82,13 @@ def _trained(config: PretrainingConfig, name: str, seed: int, tokens: int, score
         **({key: round(float(value), 4) for key, value in score(final).items()} if score else {}),
         **_provenance(run),
     }
+
+
+def recipe_digest(config: PretrainingConfig) -> str:
+    """Eight letters that change with anything that decides what a recipe learns, seed and words about it aside."""
+    decides = {key: value for key, value in config.model_dump().items() if key not in WORDS}
+    decides["corpora"] = {name: source.title for name, source in config.corpora.items()}
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def at_budget(config: PretrainingConfig, tokens: int) -> PretrainingConfig:

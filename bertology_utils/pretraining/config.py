@@ -7,7 +7,6 @@ those of the other's `masking`, so that a variant shows what it changes and noth
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -21,6 +20,7 @@ from pydantic import (
 
 from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.files import read_yaml
 from bertology_utils.pretraining.objectives import PAIR_TASKS
 
 from .corpus import MOST_PIECES
@@ -93,7 +93,7 @@ class Phase(_Settings):
 class PretrainingConfig(_Settings):
     """All that decides a pre-training run; unknown keys are errors."""
 
-    name: str = Field(pattern=r"^[\w.-]+$")
+    name: str = Field(pattern=r"^\w[\w.-]*$")
     study: str
     about: str = ""
     data: str = ""
@@ -222,6 +222,10 @@ def _check_sizes(config: PretrainingConfig) -> None:
     albert = config.shared_layers or config.embedding_width
     if albert and (config.stack or config.start):
         raise ValueError("shared layers and factorised embeddings cannot start from another model")
+    if config.stack == config.name:
+        raise ValueError("a run cannot stack itself")
+    if config.keep_steps and not 0 <= min(config.keep_steps) <= max(config.keep_steps) <= config.steps:
+        raise ValueError(f"'keep_steps' lie outside of the run's {config.steps} steps")
     if config.keep is not None and config.keep != "doubling" and config.keep < 2:
         raise ValueError("'keep' needs at least two models, the first and the last")
 
@@ -235,6 +239,8 @@ def _check_objectives(config: PretrainingConfig) -> None:
     if replaced and (config.stack or config.start or config.shared_layers or config.embedding_width):
         raise ValueError("replaced-token detection trains a generator and a discriminator from nothing")
     paired = [name for name in config.all_objectives if name in PAIR_TASKS]
+    if config.stream and "single_share" in config.model_fields_set:
+        raise ValueError("a stream of text has no pairs, so 'single_share' changes nothing")
     if config.stream and paired:
         raise ValueError(f"a stream of text has no pairs for '{paired[0]}'")
     if config.cls_normalisation and not paired:
@@ -274,12 +280,9 @@ def read_config(path: Path) -> PretrainingConfig:
 
 def _read_settings(path: Path, extended: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The keys of a file over those of the file it extends."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BertologyError(f"There is no configuration file {path}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BertologyError(f"{path} is not YAML: {' '.join(str(error).split())[:160]}.") from None
+    if not path.is_file():
+        raise BertologyError(f"There is no configuration file {path}.")
+    content = read_yaml(path)
     if not isinstance(content, dict):
         raise BertologyError(f"{path} holds no settings; a configuration is a list of 'key: value' lines.")
     base = content.pop("extends", None)
@@ -289,7 +292,7 @@ def _read_settings(path: Path, extended: tuple[Path, ...] = ()) -> dict[str, Any
         raise BertologyError(f"{path} extends itself.")
     inherited = _read_settings(path.parent / str(base), (*extended, path.resolve()))
     if isinstance(content.get("masking"), dict):
-        content["masking"] = inherited.get("masking", {}) | content["masking"]
+        content["masking"] = (inherited.get("masking") or {}) | content["masking"]
     return inherited | content
 
 

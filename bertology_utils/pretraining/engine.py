@@ -58,8 +58,6 @@ class Pretraining:
         if self.device.type == "cpu":  # its fused attention is slow to differentiate: half of the time of a short batch
             model.set_attn_implementation("eager")
         self.network = Network(model, self.batches.objectives, config.cls_normalisation).to(self.device)
-        if config.stack is not None:
-            self._stack_from(self.folder.parent / config.stack / "checkpoint.pt")
         self.trained = self.processes.share(self.network)
         self.optimizer = Optimizers(self.network, config)
         self.step = 0
@@ -83,9 +81,14 @@ class Pretraining:
         if not path.exists():
             raise BertologyError(f"The shallower run to stack has no checkpoint: {path}.")
         state = checkpoints.read(path, self.device)
+        planned = sum(phase["steps"] for phase in state["config"]["phases"])
+        if state["step"] < planned:
+            raise BertologyError(f"The run to stack, {path}, is at step {state['step']} of {planned}: finish it first.")
+        if state["tokenizer"] != tokenizer_digest(self.tokenizer):
+            raise BertologyError(f"The run to stack, {path}, has another tokenizer than this one.")
         try:
             self.model.load_state_dict(stack_layers(state["model"], self.config.layers))
-        except (RuntimeError, ZeroDivisionError):
+        except RuntimeError:
             raise BertologyError(f"The run to stack, {path}, has other sizes than this one.") from None
 
     # ------------------------------------------------------------ training
@@ -107,11 +110,17 @@ class Pretraining:
     def _placed(self, batch: Batch) -> Batch:
         return {key: tensor.to(self.device, non_blocking=True) for key, tensor in batch.items()}
 
+    def begin(self) -> None:
+        """Step 0: the blocks of a shallower run, where one is to be stacked, and the first checkpoint."""
+        if self.config.stack is not None:
+            self._stack_from(self.folder.parent / self.config.stack / "checkpoint.pt")
+        self._keep()
+
     def run(self) -> Path:
         """Trains to the last step and writes the model folder."""
         progress = _Progress(self)
         if self.step == 0:
-            self._keep()
+            self.begin()
         for batch in self.batches.from_step(self.step):
             progress.add(self.train_step(batch))
             due = self.step % self.config.checkpoint_every == 0 or self.step in self.config.kept_steps
@@ -200,7 +209,8 @@ class Pretraining:
         if not self.processes.is_main:
             return
         kept = self.folder / f"step-{self.step}"
-        if self.step in self.config.kept_steps and not kept.exists():
+        # A run that never got beyond step 0 may have left the start of another configuration.
+        if self.step in self.config.kept_steps and (self.step == 0 or not kept.exists()):
             with replacing(kept) as part:
                 self.write_model(part)
         self.save_checkpoint()

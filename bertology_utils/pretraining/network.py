@@ -258,6 +258,8 @@ def stack_layers(shallow: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
     """Weights of a model of `layers` layers whose blocks repeat those of a shallower one (Gong et al. 2019)."""
     prefix = "bert.encoder.layer."
     own = {int(name.removeprefix(prefix).split(".")[0]) for name in shallow if name.startswith(prefix)}
+    if not own or layers % len(own):
+        raise BertologyError(f"{layers} layers are not a multiple of the {len(own)} of the run to stack.")
     stacked = {name: tensor for name, tensor in shallow.items() if not name.startswith(prefix)}
     for layer in range(layers):
         source = f"{prefix}{layer % len(own)}."

@@ -12,10 +12,10 @@ from math import inf
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.files import read_yaml
 from bertology_utils.statistics import Measurement
 from bertology_utils.verdicts.predictions import REPLICATES, parse
 
@@ -182,7 +182,7 @@ def load_conflicts(path: Path = CONFLICTS) -> list[Conflict]:
         BertologyError: the conflict and the field that are wrong.
     """
     found = []
-    for row in yaml.safe_load(path.read_text(encoding="utf-8")):
+    for row in read_yaml(path):
         try:
             found.append(Conflict(**row))
         except ValidationError as error:

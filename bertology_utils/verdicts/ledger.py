@@ -11,11 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from bertology_utils.errors import BertologyError, unknown
-from bertology_utils.files import write_csv, write_json
+from bertology_utils.files import read_yaml, write_csv, write_json
 from bertology_utils.project import CHAPTERS
 from bertology_utils.verdicts.predictions import Prediction, parse
 
@@ -128,7 +127,7 @@ def read_claims(path: Path) -> list[Claim]:
         BertologyError: the claim and the field that are wrong.
     """
     claims = []
-    for row in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
+    for row in read_yaml(path) or []:
         try:
             claims.append(Claim(**row))
         except (ValidationError, TypeError) as error:
@@ -157,7 +156,7 @@ def load_claims() -> tuple[Claim, ...]:
 
 @cache
 def citation_keys() -> frozenset[str]:
-    return frozenset(row["key"] for row in yaml.safe_load(REFERENCES.read_text(encoding="utf-8")))
+    return frozenset(row["key"] for row in read_yaml(REFERENCES))
 
 
 def validate(claims: Iterable[Claim], keys: Iterable[str]) -> None:
