@@ -241,6 +241,7 @@ def _card(
         control_conditions=control.conditions,
         reason=reason,
         control_reason=control.reason,
+        amendment=claim.amendment,
         n=n,
         seeds=seeds,
         published=claim.published_text,

@@ -85,6 +85,11 @@ def test_positive_control_and_an_idle_control_are_shown():
     assert "Of the control: the positive control failed." in card
 
 
+def test_an_amendment_is_told():
+    assert "Amended 2026-11-23" in verdict_card(replace(RESULT, amendment="Amended 2026-11-23: more items."))
+    assert "verdict-note" not in verdict_card(RESULT)
+
+
 def test_table_is_accessible_and_control_is_named():
     tags = parse(verdict_card(RESULT))
     assert {attributes.get("scope") for tag, attributes in tags if tag == "th"} == {"col", "row"}

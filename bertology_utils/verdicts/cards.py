@@ -30,7 +30,8 @@ class Result:
     prediction: the formula in words or signs; clauses and control_clauses: the same comparisons on the model and on
     its control; conditions and control_conditions: those of the positive control; unit: of the measured values
     ("accuracy", "%", ""); n: items; seeds: 0 where nothing was trained; reason: why the verdict is not testable here or
-    what limits it; control_reason: why the control's outcome does not count; published: the published figures as text.
+    what limits it; control_reason: why the control's outcome does not count; published: the published figures as text;
+    amendment: what was changed of the test when results were known.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Result:
     conditions: Sequence[ClauseResult] = field(default_factory=tuple)
     control_conditions: Sequence[ClauseResult] = field(default_factory=tuple)
     control_reason: str = ""
+    amendment: str = ""
 
 
 def verdict_card(result: Result, ledger: str = "../book/ledger.html") -> str:
@@ -67,7 +69,8 @@ def verdict_card(result: Result, ledger: str = "../book/ledger.html") -> str:
         f"<strong>{html.escape(result.verdict)}</strong>{_reason(result.reason)}</p>",
         _facts(result),
         _clause_table(result),
-        _of_control(result.control_reason),
+        _note(f"Of the control: {result.control_reason}." if result.control_reason else ""),
+        _note(result.amendment),
         f'<p class="verdict-foot">{_sample(result)}<a href="{html.escape(ledger, quote=True)}#row-{identity}">'
         f"<code>{identity}</code> in the ledger</a></p>",
         "</section>",
@@ -100,10 +103,8 @@ def _reason(reason: str) -> str:
     return f' <span class="verdict-reason">({html.escape(reason)})</span>' if reason else ""
 
 
-def _of_control(reason: str) -> str:
-    if not reason:
-        return ""
-    return f'<p class="verdict-note">Of the control: {html.escape(reason)}.</p>'
+def _note(text: str) -> str:
+    return f'<p class="verdict-note">{html.escape(text)}</p>' if text else ""
 
 
 def _facts(result: Result) -> str:

@@ -92,6 +92,12 @@ class Claim(BaseModel):
         """The prediction with its condition, as the ledger and the card print it."""
         return " : ".join(filter(None, [self.given and f"given {self.given}", self.prediction or self.pattern]))
 
+    @property
+    def amendment(self) -> str:
+        """What the note says of a change that was made when results were known; empty where there was none."""
+        _, word, after = (self.note or "").partition("Amended ")
+        return word + after
+
     def covers(self, result: Mapping[str, Any]) -> bool:
         """Whether a recorded result was judged by this prediction, on samples measured as they are now."""
         current = self.amended is None or datetime.fromisoformat(result["date"]) >= self.amended
