@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -357,6 +358,12 @@ def test_the_saved_tokenizer_cuts_as_the_one_of_the_run(folder, cased):
     )
     assert ("A" in "".join(run.tokenizer.encode("Ann").tokens[1:-1])) == cased
     assert (run.tokenizer.normalizer.normalize_str("हिन्दी") == "हिन्दी") == cased
+
+
+def test_the_card_puts_a_pair_loss_beside_a_guess(folder):
+    final = pretrain(config_file(folder, objectives={**LM, "sentence-distance": 0.5}))
+    card = (final / "README.md").read_text()
+    assert re.search(r"masked-tokens \d\.\d{3}, sentence-distance \d\.\d{3} \(a guess: 1\.099\)", card)
 
 
 def test_the_card_tells_the_run_and_takes_scores(folder):

@@ -1,6 +1,7 @@
-"""The model card and the checksums of a finished run. Depends on `files`, and on how `pairs` names a paradigm."""
+"""The model card and the checksums of a finished run. Depends on `files`, `pairs` and `objectives`."""
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 from bertology_utils.files import write_json, write_text
 from bertology_utils.language.pairs import paradigm_title
+from bertology_utils.pretraining.objectives import PAIR_TASKS
 
 CARD = """---
 license: {license}
@@ -117,12 +119,19 @@ def _rows(facts: Mapping[str, Any]) -> dict[str, str]:
         "Training": _history(facts),
         "Optimiser": _optimiser(facts),
         "Held-out loss": f"{facts['mlm_loss']:.3f} nats a masked piece (perplexity {facts['perplexity']:.1f})",
-        "Held-out loss by objective": ", ".join(f"{name} {loss:.3f}" for name, loss in facts["losses"].items()),
+        "Held-out loss by objective": ", ".join(_loss(name, loss) for name, loss in facts["losses"].items()),
         "Weights": "half precision, safetensors; the checksum in `checksums.json` is verified at load",
     }
     if len(facts["labels"]) > 1:
         rows["Segments"] = ", ".join(f"{number} = {name}" for number, name in facts["labels"].items())
     return rows
+
+
+def _loss(objective: str, loss: float) -> str:
+    """A held-out loss in nats; where a sentence pair is judged, beside that of a guess among its classes."""
+    classes = PAIR_TASKS.get(objective)
+    guess = f" (a guess: {math.log(len(classes)):.3f})" if classes else ""
+    return f"{objective} {loss:.3f}{guess}"
 
 
 def _variant(facts: Mapping[str, Any]) -> str:
