@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments.cloze import CandidateScores
+from bertology_utils.instruments.cloze import CandidateScores, focus_preference, preferred
+from bertology_utils.language.pairs import role_reversal_pairs
 from bertology_utils.studies import crossed
 
 
@@ -81,6 +82,11 @@ def test_changed_share_of_fillers() -> None:
     assert crossed._changed(np.array([[1, 2, 3, 4]]), np.array([[4, 3, 9, 8]])).tolist() == [0.5]
 
 
-def test_roles_run_on_a_model(tiny) -> None:
-    changes = crossed.role_changes(tiny, 8)
-    assert {len(values) for values in changes.values()} == {8}
+def test_roles_are_samples_over_events(tiny) -> None:
+    pairs = role_reversal_pairs()
+    events = len({pair.condition["event"] for pair in pairs})
+    changes = crossed.role_changes(tiny)
+    assert {len(values) for values in changes.values()} == {events} and events == len(pairs) / 4
+    scores = focus_preference(tiny, pairs)
+    sensitivity = crossed.role_sensitivity(tiny, pairs)
+    assert len(sensitivity) <= events and sensitivity.mean() == pytest.approx(preferred(scores).mean())

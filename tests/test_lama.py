@@ -65,7 +65,9 @@ def test_knowledge_is_measured_on_lama_as_on_the_book_s_own_facts(folder, tiny):
     scores = knowledge.relation_scores(tiny, "P1", ("{}", "we know that {}"), 12, "lama + lpaqa")
     assert scores.log_probabilities.shape == (6, 12, 4) and scores.coverage == 1
     assert scores.prompts[0] == "[X] is [Y] ." and scores.prompts[4] == "we know that see [Y] [X] ."
-    assert set(knowledge.fact_samples([scores])) >= {"manual", "best_template", "ensemble", "consistency"}
+    samples = knowledge.fact_samples([scores, scores])
+    assert set(samples) >= {"manual", "best_template", "ensemble", "consistency"}
+    assert np.allclose(samples["manual"], [scores.hits[0].mean()] * 2), "a sample for each relation"
     ranked, again, drawn = (knowledge.triple_ranking(tiny, scores, corrupted) for corrupted in (None, 3, 1))
     assert all(np.array_equal(ranked[name], again[name]) for name in ranked), "3 are all the wrong colours"
     assert all(drawn[name].shape == (12,) for name in ranked)

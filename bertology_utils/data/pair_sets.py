@@ -162,11 +162,12 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0, source: str = EMBED
     for row in rows(f"{source}:role"):
         items.setdefault(row.item.split("-")[0], []).append(row)
     found = []
-    for sides in items.values():
+    for item, sides in items.items():
         (target,) = sides[0].alternatives
         likely_first = sorted(sides, key=lambda row: target not in row.expected)
         good, bad = ((*split_words(row.context), target, ".") for row in likely_first)
-        found.append(ShiftedPair(good, bad, len(good) - 2, "role-reversal", {"verb": target}, len(bad) - 2))
+        conditions = {"verb": target, "event": item}
+        found.append(ShiftedPair(good, bad, len(good) - 2, "role-reversal", conditions, len(bad) - 2))
     return draw(found, n or len(found), seed)
 
 

@@ -27,6 +27,7 @@ from bertology_utils.instruments.cloze import (
 )
 from bertology_utils.language.facts import RELATIONS, Fact, InventedPerson, Prompt, facts
 from bertology_utils.models import Specimen
+from bertology_utils.statistics import by_unit
 
 # Ways to say a sentence again without touching its slots (after jiang2019how, whose paraphrases are back-translations).
 REWRITES = ("{}", "we know that {}", "it is true that {}", "in fact , {}", "people say that {}")
@@ -199,8 +200,17 @@ def consistency(scores: RelationScores) -> np.ndarray:
 
 
 def fact_samples(found: Sequence[RelationScores]) -> dict[str, np.ndarray]:
-    """`prompt_study` and `consistency` of several relations end to end: name -> (all facts,)."""
-    return joined([{**prompt_study(scores), "consistency": consistency(scores)} for scores in found])
+    """`prompt_study` and `consistency` of several relations: name -> (relations,), as `over_relations` makes them."""
+    return over_relations([{**prompt_study(scores), "consistency": consistency(scores)} for scores in found])
+
+
+def over_relations(studies: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The facts of several relations as samples over the relations (`statistics.by_unit`): name -> (relations,).
+
+    The facts of a relation share its prompts and are right or wrong together; the mean stays that of the facts.
+    """
+    units = [[str(relation)] for relation, study in enumerate(studies) for _ in next(iter(study.values()))]
+    return {name: by_unit(values, units) for name, values in joined(studies).items()}
 
 
 def joined(studies: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

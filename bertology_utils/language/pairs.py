@@ -357,7 +357,7 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair
     """Likely and reversed roles: "he knew which mouse the cat had chased" / "... which cat the mouse had chased".
 
     After ettinger2019what; at most four frames for each of the listed events, shuffled; `focus` is the verb.
-    The words are not split.
+    The words are not split. `condition`: `frame`, `verb`, and `event`, which its frames share.
     """
     frames = {
         "active": "the A V the P .",
@@ -369,7 +369,8 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair
     for (agent, verb, patient), (name, frame) in product(_table(ROLES), frames.items()):
         good = tuple({"A": agent, "V": verb, "P": patient}.get(word, word) for word in frame.split())
         bad = tuple({agent: patient, patient: agent}.get(word, word) for word in good)
-        pairs.append(MinimalPair(good, bad, good.index(verb), "role-reversal", {"frame": name, "verb": verb}))
+        conditions = {"frame": name, "verb": verb, "event": f"{agent} {verb} {patient}"}
+        pairs.append(MinimalPair(good, bad, good.index(verb), "role-reversal", conditions))
     Random(seed).shuffle(pairs)
     return pairs[:n]
 

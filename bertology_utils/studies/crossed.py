@@ -15,9 +15,16 @@ from random import Random
 import numpy as np
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments.cloze import MASK, fill_in, single_piece, word_log_probability
+from bertology_utils.instruments.cloze import (
+    MASK,
+    fill_in,
+    focus_preference,
+    preferred,
+    single_piece,
+    word_log_probability,
+)
 from bertology_utils.language.facts import SIZES, Fact, facts
-from bertology_utils.language.pairs import role_reversal_pairs
+from bertology_utils.language.pairs import MinimalPair, role_reversal_pairs
 from bertology_utils.models import Specimen
 from bertology_utils.statistics import by_unit
 
@@ -269,20 +276,34 @@ def event_items(mention: bool = False) -> list[Crossed]:
 # --- roles ----------------------------------------------------------------------------------------------------------
 
 
+def role_sensitivity(specimen: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarray:
+    """Whether the masked verb is likelier with the likely roles, ettinger2019what; samples over events, (events,).
+
+    `pairs` as `role_reversal_pairs` makes them. An event stands in several frames (`statistics.by_unit`); events whose
+    verb is not one piece are left out.
+    """
+    scores = focus_preference(specimen, pairs)
+    events = [[str(pair.condition["event"])] for pair in compress(pairs, scores.covered)]
+    return by_unit(preferred(scores), events)
+
+
 def role_changes(specimen: Specimen, n: int | None = None, k: int = 5) -> dict[str, np.ndarray]:
-    """How many of the k best fillers for the verb change, share (items,), after ettinger2019what.
+    """How many of the k best fillers for the verb change, share (events,), after ettinger2019what.
 
     `reversal`: doer and sufferer change places; `replacement`: another event's nouns stand in the same frame (the
-    control: a model that reads the nouns at all must answer it).
+    control: a model that reads the nouns at all must answer it). An event stands in several frames, so the samples
+    are over events (`statistics.by_unit`).
     """
     pairs = role_reversal_pairs(n)
     words = [[*side[: pair.focus], MASK, *side[pair.focus + 1 :]] for pair in pairs for side in (pair.good, pair.bad)]
     best = fill_in(specimen, words, k=k).ids.reshape(len(pairs), 2, k)
     others = _next_of_same_frame([pair.condition["frame"] for pair in pairs])
-    return {
+    changed = {
         "reversal": _changed(best[:, 0], best[:, 1]),
         "replacement": _changed(best[:, 0], best[others, 0]),
     }
+    events = [[str(pair.condition["event"])] for pair in pairs]
+    return {name: by_unit(values, events) for name, values in changed.items()}
 
 
 def _next_of_same_frame(frames: Sequence[str]) -> list[int]:
