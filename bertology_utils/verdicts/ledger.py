@@ -112,7 +112,7 @@ def published_text(published: str | Mapping[str, Any] | None) -> str:
     """The published figures as one line of text; empty where the survey gives none."""
     if published is None or isinstance(published, str):
         return published or ""
-    return "; ".join(f"{_words(key)}: {_plain(value)}" for key, value in published.items())
+    return "; ".join(f"{_words(key)}: {_plain(value)}" for key, value in published.items() if value is not None)
 
 
 def _plain(value: Any) -> str:
