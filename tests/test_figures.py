@@ -117,6 +117,8 @@ def test_pairs_and_scatter_tell_the_finding():
 def test_table_escapes_and_rounds():
     page = figures.table([{"model": "<b>", "score": 0.61234, "count": 1200}], caption="Scores")._repr_html_()
     assert "&lt;b&gt;" in page and "<td>0.612</td>" in page and "<td>1200</td>" in page
+    page = figures.table([{"model": "a", "low": -1e-9, "high": np.inf}])._repr_html_()
+    assert "<td>0.000</td><td>–</td>" in page
 
 
 def test_wrong_shapes_are_refused():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import io
 import itertools
+import math
 import re
 import warnings
 from dataclasses import dataclass, field
@@ -97,10 +98,10 @@ def _row_html(row: tuple) -> str:
 
 
 def _number(value: object) -> str:
-    if value is None or (isinstance(value, float) and value != value):
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, float):
-        return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
+        return f"{value:z.3f}" if abs(value) < 1000 else f"{value:,.0f}"
     return str(value)
 
 

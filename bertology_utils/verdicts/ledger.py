@@ -118,7 +118,9 @@ def published_text(published: str | Mapping[str, Any] | None) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{_words(key)} {_plain(inner)}" for key, inner in value.items())
-    return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return "–" if value is None else str(value)
 
 
 def _words(key: Any) -> str:

@@ -242,7 +242,7 @@ def _out_of_reach(clauses: tuple[ClauseResult, ...]) -> str:
 
 
 def _measured(clause: ClauseResult) -> str:
-    excess = f"excess {clause.difference:+.2f}, 95 % interval {clause.low:+.2f} to {clause.high:+.2f}"
+    excess = f"excess {clause.difference:+z.2f}, 95 % interval {clause.low:+z.2f} to {clause.high:+z.2f}"
     return f"{clause.text} (measured {clause.left:.2f} and {clause.right:.2f}; {excess})"
 
 
