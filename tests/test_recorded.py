@@ -120,4 +120,5 @@ def test_the_index_tells_how_the_recorded_verdicts_are_spread():
     kept = {"model": "pocket-minilm", "profile": "live", "recorded": True}
     rows = [row(kept | {"verdict": verdict}) for verdict in ("replicates", "contradicts", "not testable here")]
     text = parts.recorded_summary(rows)
-    assert "pocket-minilm" in text and "1 of 2 tested claims replicate, 1 contradict" in text
+    assert "pocket-minilm" in text and "<td>generated</td><td>2</td><td>1</td><td>1</td><td>0</td>" in text
+    assert parts.recorded_summary([]) == ""

@@ -370,13 +370,17 @@ def headline(rows: Sequence[Row], link: Link) -> str:
 
 
 def recorded_summary(rows: Sequence[Row]) -> str:
-    """One sentence a recorded run: how its verdicts are spread."""
-    return "".join(
-        f"<p>Recorded beside it, <code>{escape(model)}</code> ({profile}): {counts[SPECIFIC]} of "
-        f"{sum(counts.values()) - counts['not testable here']} tested claims replicate, "
-        f"{counts['contradicts']} contradict.</p>"
-        for (model, profile), counts in sorted(recorded_counts(rows).items())
-    )
+    """A table of the recorded runs: how the verdicts of each are spread; nothing where none is recorded."""
+    lines = []
+    for (model, profile), counts in sorted(
+        recorded_counts(rows).items(), key=lambda item: (item[0][1] == "full", item)
+    ):
+        tested = sum(counts.values()) - counts["not testable here"]
+        good, bad = counts[SPECIFIC] + counts[UNSPECIFIC], counts["contradicts"]
+        data = "real" if profile == "full" else "generated"
+        lines.append((f"<code>{escape(model)}</code>", data, *map(str, (tested, good, bad, tested - good - bad))))
+    heads = ("Recorded beside it", "Data", "Tested", "Replicate", "Contradict", "Undecided")
+    return simple_table("Recorded runs", heads, lines) if lines else ""
 
 
 def twin_figure(rows: Sequence[Row]) -> str:
