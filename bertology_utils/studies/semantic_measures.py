@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from scipy.stats import rankdata
-from sklearn.metrics import silhouette_samples
+from sklearn.metrics import silhouette_score
 
 from bertology_utils.activations import word_vectors
 from bertology_utils.errors import BertologyError
@@ -21,6 +21,7 @@ from bertology_utils.instruments.geometry import nearest, unit
 from bertology_utils.instruments.probes import fit_ridge
 from bertology_utils.language.semantic_tasks import FRAMES_OF_PRIOR, NUMBER_PLACE, FillerItem, number_sentence
 from bertology_utils.models import Specimen
+from bertology_utils.statistics import by_unit
 from bertology_utils.text import Encoding, Words, encode_words, model_inputs, pool_pieces, token_budget_batches
 from bertology_utils.tuning.training import Examples, FineTuned, predict
 
@@ -138,7 +139,7 @@ def nearest_senses(
 
 
 def sense_silhouettes(vectors: np.ndarray, items: Sequence) -> np.ndarray:
-    """The silhouette of each occurrence among its lemma's, senses as clusters, by cosine: -1 to 1, (occurrences,).
+    """The mean silhouette of each lemma's occurrences, senses as clusters, by cosine: -1 to 1, (lemmas,).
 
     Vectors are (items, width), items as in `nearest_senses`; a lemma with one sense only has none. Clusters are what
     wiedemann2019does shows in drawings.
@@ -148,8 +149,16 @@ def sense_silhouettes(vectors: np.ndarray, items: Sequence) -> np.ndarray:
         rows = [i for i, item in enumerate(items) if item.lemma == lemma]
         senses = [items[i].sense for i in rows]
         if 1 < len(set(senses)) < len(rows):
-            found.append(silhouette_samples(vectors[rows], senses, metric="cosine"))
-    return np.concatenate(found)
+            found.append(silhouette_score(vectors[rows], senses, metric="cosine"))
+    return np.array(found)
+
+
+def over_lemmas(values: np.ndarray, items: Sequence) -> np.ndarray:
+    """Samples over the lemmas (`statistics.by_unit`): (..., items) to (..., lemmas).
+
+    The occurrences of a lemma share its senses, its cue words and its neighbours: they are right or wrong together.
+    """
+    return np.apply_along_axis(by_unit, -1, values, [[item.lemma] for item in items])
 
 
 def context_bag(specimen: Specimen, items: Sequence) -> np.ndarray:
