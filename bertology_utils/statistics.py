@@ -13,6 +13,7 @@ from scipy import stats
 RESAMPLES = 2000
 LEVEL = 0.95
 POWER = 0.8
+ROUNDING = 1e-8  # a value below it is zero but for the arithmetic
 Samples = Mapping[str, np.ndarray]
 
 
@@ -28,12 +29,18 @@ class Measurement:
     unit: str = ""
 
     def __str__(self) -> str:
-        return f"{self.value:.3g}{self.unit} [{self.low:.3g}, {self.high:.3g}]"
+        return f"{short(self.value)}{self.unit} [{short(self.low)}, {short(self.high)}]"
 
     def in_per_cent(self, name: str) -> dict[str, float]:
         """A share as three columns of a table: `name`, `name_low` and `name_high`."""
         columns = {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
         return {column: round(100 * value, 2) for column, value in columns.items()}
+
+
+def short(value: float, sign: str = "") -> str:
+    """A value for readers: three significant digits, whole from a thousand on, and no trace of rounding errors."""
+    value = 0.0 if abs(value) < ROUNDING else value
+    return format(value, f"{sign},.0f" if abs(value) >= 1000 else f"{sign}.3g")
 
 
 def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:

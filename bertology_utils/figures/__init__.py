@@ -34,6 +34,7 @@ from bertology_utils.figures.style import (
     new_axes,
     style_of,
 )
+from bertology_utils.statistics import short
 
 __all__ = [
     "Figure",
@@ -182,10 +183,12 @@ def _best_sentence(name: str, x: np.ndarray, summary: Series, xlabel: str) -> st
     if np.isnan(summary.value).all():
         return f"{name} has no values."
     best = int(np.nanargmax(summary.value))
-    interval = f", 95 % interval {summary.low[best]:.3g} to {summary.high[best]:.3g}" if summary.has_interval else ""
+    interval = (
+        f", 95 % interval {short(summary.low[best])} to {short(summary.high[best])}" if summary.has_interval else ""
+    )
     return (
-        f"{name} is highest at {xlabel} {x[best]} ({summary.value[best]:.3g}{interval}) "
-        f"and lowest with {np.nanmin(summary.value):.3g}."
+        f"{name} is highest at {xlabel} {x[best]} ({short(summary.value[best])}{interval}) "
+        f"and lowest with {short(np.nanmin(summary.value))}."
     )
 
 

@@ -157,7 +157,9 @@ def halves(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def prompt_study(scores: RelationScores) -> dict[str, np.ndarray]:
-    """Hits (facts,) of the hand-written, the best, the median prompt, and an ensemble, with the majority beside them.
+    """Hits (facts,) of the hand-written, the best, the median prompt, and an ensemble; beside them two baselines.
+
+    The baselines are the relation's most frequent object (`majority`) and what a `guess` among its candidates hits.
 
     Best and median are chosen by P@1 on the development half (ties: by the mean log probability of the answers). The
     ensemble averages the candidates' probabilities with weights proportional to the development P@1, a plain form of
@@ -171,7 +173,8 @@ def prompt_study(scores: RelationScores) -> dict[str, np.ndarray]:
         out["median_template"][test] = hits[order[len(order) // 2], test]
         weights = hits[:, development].sum(1) + 1
         out["ensemble"][test] = _ensemble_hits(scores, weights, test)
-    return {**out, "manual": hits[0].astype(float), "majority": scores.majority.astype(float)}
+    guess = np.full(len(scores.facts), 1 / len(scores.candidates))
+    return {**out, "manual": hits[0].astype(float), "majority": scores.majority.astype(float), "guess": guess}
 
 
 def _ranked(scores: RelationScores, development: np.ndarray) -> np.ndarray:

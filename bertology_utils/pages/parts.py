@@ -25,6 +25,7 @@ from bertology_utils.pages.contents import (
     verdict_counts,
     verdict_of,
 )
+from bertology_utils.statistics import ROUNDING, short
 from bertology_utils.verdicts.conflicts import KINDS, Conflict
 
 Link = Callable[[str], str]
@@ -65,7 +66,7 @@ def number(value: Any) -> str:
     if value is None or value == "":
         return "–"
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        return short(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -92,7 +93,7 @@ def _measure(result: dict[str, Any] | None) -> str:
         interval = f"[{number(result['ci_low'])}, {number(result['ci_high'])}]"
         lines.append(f"difference {number(result.get('difference'))} {interval}")
     lines.append(", ".join(_counted(result[key], name) for key, name in _SAMPLE if result.get(key)))
-    if result.get("detectable"):
+    if (result.get("detectable") or 0) > ROUNDING:
         lines.append(f"could have shown {result['detectable']:.2g}")
     notes = "".join(f'<span class="interval">{line}</span>' for line in lines if line)
     return f"<strong>{number(result['measured'])}</strong>{notes}"

@@ -11,6 +11,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from bertology_utils.statistics import ROUNDING, short
 from bertology_utils.verdicts.predictions import ClauseResult, deciding
 
 # The word always stands beside the icon, so that no verdict is told by colour or sign alone.
@@ -145,10 +146,10 @@ def _clause_row(who: str, clause: ClauseResult, role: str = "") -> str:
     cells = [
         role + _code(clause.text),
         holds,
-        _value(clause.left),
-        _value(clause.right),
-        f"{clause.difference:+.3g}",
-        f"{clause.low:+.3g} to {clause.high:+.3g}",
+        short(clause.left),
+        short(clause.right),
+        short(clause.difference, "+"),
+        f"{short(clause.low, '+')} to {short(clause.high, '+')}",
     ]
     return (
         f'<tr class="verdict-{who}"><th scope="row">{who}</th>'
@@ -157,14 +158,10 @@ def _clause_row(who: str, clause: ClauseResult, role: str = "") -> str:
     )
 
 
-def _value(number: float) -> str:
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
-
-
 def _sample(result: Result) -> str:
     parts = [f"{result.n:,} item{'s' if result.n != 1 else ''}"] if result.n else []
     parts += [f"{result.seeds} seed{'s' if result.seeds != 1 else ''}"] if result.seeds else []
     place = deciding([(clause.low, clause.high) for clause in result.clauses]) if result.clauses else None
     least = None if place is None else result.clauses[place].detectable
-    power = f": could have shown a difference of {least:.2g}" if parts and least else ""
+    power = f": could have shown a difference of {least:.2g}" if parts and least and least > ROUNDING else ""
     return f"{', '.join(parts)}{power}. " if parts else ""

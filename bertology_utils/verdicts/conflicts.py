@@ -94,6 +94,7 @@ class Axis(BaseModel):
         rows: a label and a formula over named samples, in the language of predictions; two where the studies measure
             different things on the same scale.
         given: what must hold before the run says anything, as in a claim.
+        ends: the least and the largest value that the scale allows; no interval reaches beyond.
         differ: why the two studies could come to different ends.
     """
 
@@ -105,6 +106,7 @@ class Axis(BaseModel):
     sides: tuple[Side, Side]
     differ: str
     given: str | None = None
+    ends: tuple[float, float] = (-inf, inf)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Axis":
@@ -124,7 +126,8 @@ class Axis(BaseModel):
         rows = {}
         for label, formula in self.rows.items():
             (clause,) = parse(f"{formula} > 0").judge(samples, seed)
-            rows[label] = Measurement(clause.difference, clause.low, clause.high, n=0)
+            low, high = (min(max(bound, self.ends[0]), self.ends[1]) for bound in (clause.low, clause.high))
+            rows[label] = Measurement(clause.difference, low, high, n=0)
         able = not self.given or all(c.verdict == REPLICATES for c in parse(self.given).judge(samples, seed))
         return Evidence(rows, able)
 
@@ -159,7 +162,7 @@ def sentence(axis: Axis, model: Evidence, twin: Evidence) -> str:
     }[outcome]
     values = "; ".join(f"{row} {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]" for row, m in model.rows.items())
     if not model.able:
-        return f"This run cannot tell, because its positive control failed ({axis.given}): {values}."
+        return f"This run cannot tell, because its positive control does not hold ({axis.given}): {values}."
     alike = twin.able and outcome != "undecided" and axis.outcome(twin.rows) == outcome
     return f"This run {told}: {values}.{' So does its untrained twin.' if alike else ''}"
 
