@@ -95,6 +95,16 @@ def test_nearest_senses_equals_the_plain_definition():
         assert fast[layer].tolist() == plain
 
 
+def test_static_share_is_what_one_direction_explains_beyond_any_words():
+    rng = np.random.default_rng(0)
+    line, ball = np.zeros((1, 6, 4)), rng.normal(size=(1, 6, 4))
+    line[0, :, 0] = np.arange(1, 7)
+    share = measures.static_share([line, ball])
+    assert share.shape == (1, 2) and share[0, 0] > share[0, 1]
+    pooled = np.linalg.svd(np.concatenate([line, ball], axis=1)[0], compute_uv=False) ** 2
+    assert np.isclose(share[0, 0], 1 - pooled[0] / pooled.sum())
+
+
 def test_samples_over_lemmas_are_the_means_of_their_items():
     items = [SimpleNamespace(lemma=lemma) for lemma in "baab"]
     values = np.array([[1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0]])

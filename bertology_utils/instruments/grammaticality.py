@@ -56,10 +56,13 @@ def load_suite(name: str = "zorro", pairs: int | None = None, seed: int = 0) -> 
     return Suite(drawn, name, loaded.sha256, seed)
 
 
-def judgements(specimen: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarray:
-    """1 where the grammatical sentence scores higher, 0 where the other one does, a half for a tie; (pairs,)."""
+def judgements(specimen: Specimen, pairs: Sequence[MinimalPair], variant: str = SCORED) -> np.ndarray:
+    """1 where the grammatical sentence scores higher, 0 where the other one does, a half for a tie; (pairs,).
+
+    variant: of `cloze.pseudo_log_likelihood`.
+    """
     sentences = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
-    good, bad = pseudo_log_likelihood(specimen, sentences, SCORED).reshape(-1, 2).T
+    good, bad = pseudo_log_likelihood(specimen, sentences, variant).reshape(-1, 2).T
     return (1 + np.sign(good - bad)) / 2
 
 

@@ -140,11 +140,11 @@ def _spread(every: list[Fact], limit: int | None, seed: int = 0) -> list[Fact]:
     return Random(seed).sample(every, min(limit or len(every), len(every)))
 
 
-def vocabulary_hits(specimen: Specimen, scores: RelationScores) -> np.ndarray:
-    """Booleans (facts,): the true object is first in the whole vocabulary, under the hand-written prompt."""
+def vocabulary_hits(specimen: Specimen, scores: RelationScores, k: int = 1) -> np.ndarray:
+    """Booleans (facts,): the true object is among the first `k` of the whole vocabulary (P@k), hand-written prompt."""
     prompts = [fact.prompts()[0] for fact in scores.facts]
-    best = masked_distributions(specimen, [prompt.words for prompt in prompts]).argmax(-1).numpy()
-    return best == np.array([single_piece(specimen, fact.object) for fact in scores.facts])
+    best = masked_distributions(specimen, [prompt.words for prompt in prompts]).topk(k).indices.numpy()
+    return (best == np.array([[single_piece(specimen, fact.object)] for fact in scores.facts])).any(-1)
 
 
 # --- choosing and combining prompts ---------------------------------------------------------------------------------

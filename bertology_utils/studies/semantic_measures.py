@@ -17,7 +17,7 @@ from sklearn.metrics import silhouette_score
 from bertology_utils.activations import word_vectors
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import word_log_probability
-from bertology_utils.instruments.geometry import nearest, unit
+from bertology_utils.instruments.geometry import maximum_explainable_variance, nearest, unit
 from bertology_utils.instruments.probes import fit_ridge
 from bertology_utils.language.semantic_tasks import FRAMES_OF_PRIOR, NUMBER_PLACE, FillerItem, number_sentence
 from bertology_utils.models import Specimen
@@ -151,6 +151,20 @@ def sense_silhouettes(vectors: np.ndarray, items: Sequence) -> np.ndarray:
         if 1 < len(set(senses)) < len(rows):
             found.append(silhouette_score(vectors[rows], senses, metric="cosine"))
     return np.array(found)
+
+
+def static_share(
+    groups: Sequence[np.ndarray], centred: bool = False, seed: int = 0, baseline: int = 1000
+) -> np.ndarray:
+    """Maximum explainable variance of each word less that of random occurrences, (layers+1, words).
+
+    Groups are (layers+1, occurrences, width). The baseline takes at most `baseline` occurrences of all words, as
+    ethayarajh2019how does; `centred` subtracts the mean from words and baseline alike.
+    """
+    pool = np.concatenate(groups, axis=1)
+    chosen = np.random.default_rng(seed).permutation(pool.shape[1])[:baseline]
+    words = np.stack([maximum_explainable_variance(group, centred) for group in groups], axis=1)
+    return words - maximum_explainable_variance(pool[:, chosen], centred)[:, None]
 
 
 def over_lemmas(values: np.ndarray, items: Sequence) -> np.ndarray:

@@ -16,7 +16,7 @@ from bertology_utils.data import material, pair_sets
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.pair_sets import agreement_pairs, negation_clozes, npi_pairs, role_reversal_pairs
 from bertology_utils.instruments import cloze
-from bertology_utils.instruments.grammaticality import judgements, load_suite
+from bertology_utils.instruments.grammaticality import SCORED, judgements, load_suite
 from bertology_utils.language.facts import facts
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.language.pairs import Cloze
@@ -122,7 +122,13 @@ def detection(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED)
 # Whole sentences ------------------------------------------------------------------------------------------------------
 
 
-def paradigms(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+PLL_VARIANTS = {"one piece masked": SCORED, "later pieces too": "within_word_l2r", "whole word": "whole_word"}
+"""What is masked beside the piece that is scored: salazar2020masked, then the two of kauf2023better."""
+
+
+def paradigms(
+    specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED, variant: str = SCORED
+) -> dict[str, np.ndarray]:
     """Minimal pairs judged as wholes, by pseudo-log-likelihood: `grammaticality.judgements` of each paradigm, (pairs,).
 
     At most `n` pairs of a paradigm; "zorro" has 23, drawn as for its recorded scores, and the book's own pairs make
@@ -138,7 +144,7 @@ def paradigms(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED)
         }
     else:
         suite = load_suite(source, n, seed).paradigms
-    return {name: judgements(specimen, pairs) for name, pairs in suite.items()}
+    return {name: judgements(specimen, pairs, variant) for name, pairs in suite.items()}
 
 
 # Negation -------------------------------------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ def planted_trees(bank: Treebank, share: float = 0.5, seed: int = 0) -> dict[str
         size = len(sentence.words)
         noise = rng.dirichlet(np.ones(size), size)
         words = (1 - share) * noise + share * np.eye(size)[np.maximum(sentence.heads, 0)]
-        tree = trees.maximum_arborescence(words, sentence.heads.index(-1))
+        tree = _tree_without_punctuation(words, sentence, keep)
         found["undirected"].append(trees.uuas(-np.maximum(words, words.T), sentence.heads, keep))
         found["directed"].append(trees.undirected_score(tree, sentence.heads, keep))
     return {name: np.array(scores, dtype=float) for name, scores in found.items()}
@@ -198,9 +198,22 @@ def _arborescences(maps, sentences, place: tuple[int, int], flipped: bool) -> np
     scores = []
     for words, sentence, keep in zip(maps, sentences, punctuation_mask(sentences), strict=True):
         scored = words[place].T if flipped else words[place]
-        tree = trees.maximum_arborescence(scored, sentence.heads.index(-1))
+        tree = _tree_without_punctuation(scored, sentence, keep)
         scores.append(trees.undirected_score(tree, sentence.heads, keep))
     return np.array(scores)
+
+
+def _tree_without_punctuation(weights: np.ndarray, sentence: Sentence, keep: np.ndarray) -> list[int]:
+    """The best tree over the scored words and the gold root, as heads `(words,)`; a mark's head is the root.
+
+    The baselines span no punctuation either: a mark that may stand between two words costs a head an edge or two.
+    """
+    root = sentence.heads.index(-1)
+    places = np.flatnonzero(np.asarray(keep) | (np.arange(len(sentence.heads)) == root))
+    tree = trees.maximum_arborescence(weights[np.ix_(places, places)], int(np.searchsorted(places, root)))
+    heads = np.full(len(sentence.heads), root)
+    heads[places] = [places[head] if head >= 0 else -1 for head in tree]
+    return heads.tolist()
 
 
 def _layer_scores(development: np.ndarray, test: np.ndarray) -> LayerScores:
