@@ -84,3 +84,28 @@ def test_a_planted_head_is_found_in_either_direction(bank):
     planted = AttentionTrees(*scores, *parts)
     assert planted.best == (1, 2) and planted.best_test.min() == 1
     assert syntax_trees.directed_trees(planted, bank, candidates=3).min() == 1
+
+
+def test_marks_take_no_part_in_the_trees_of_heads(bank):
+    sentence = next(s for s in bank.test if "PUNCT" in s.upos)
+    (keep,) = syntax_trees.punctuation_mask([sentence])
+    weights = np.eye(len(sentence.heads))[np.maximum(sentence.heads, 0)]
+    weights[:, keep.index(False)] = weights[keep.index(False)] = 2.0  # every word looks at the mark, and it at all
+    assert (
+        trees.undirected_score(syntax_trees._tree_without_punctuation(weights, sentence, keep), sentence.heads, keep)
+        == 1
+    )
+
+
+def test_a_model_has_no_lead_over_itself(tiny_eager, bank):
+    lead = syntax_trees.method_rivalry(tiny_eager, tiny_eager, bank, candidates=2)
+    assert set(lead) == {"ahead", "behind"} and not any(values.any() for values in lead.values())
+
+
+def test_the_way_that_favours_us_is_chosen_on_development_sentences(tiny_eager, bank, monkeypatch):
+    ours = {"undirected": (np.zeros(3), np.ones(2)), "directed": (np.ones(3), np.zeros(2))}
+    rival = {way: (np.zeros(3), np.full(2, 0.5)) for way in ours}
+    answers = iter((ours, rival))
+    monkeypatch.setattr(syntax_trees, "_both_ways", lambda *_: next(answers))
+    lead = syntax_trees.method_rivalry(tiny_eager, tiny_eager, bank)
+    assert (lead["ahead"] == -0.5).all() and (lead["behind"] == 0.5).all()

@@ -187,11 +187,38 @@ def directed_trees(found: AttentionTrees, bank: Treebank, candidates: int = 8) -
     The `candidates` heads with the best undirected trees are tried in both directions; which head and direction is
     scored is chosen on the development sentences.
     """
+    return _directed(found, bank, candidates)[1]
+
+
+def _directed(found: AttentionTrees, bank: Treebank, candidates: int) -> tuple[np.ndarray, np.ndarray]:
+    """`directed_trees` of the development and of the test sentences."""
     order = np.argsort(found.development.mean(-1), axis=None)[::-1][:candidates]
     places = [np.unravel_index(i, found.development.shape[:2]) for i in order]
     options = [(place, flipped) for place in places for flipped in (False, True)]
-    means = [_arborescences(found.development_maps, bank.development, *option).mean() for option in options]
-    return _arborescences(found.test_maps, bank.test, *options[int(np.argmax(means))])
+    scores = [_arborescences(found.development_maps, bank.development, *option) for option in options]
+    best = int(np.argmax([score.mean() for score in scores]))
+    return scores[best], _arborescences(found.test_maps, bank.test, *options[best])
+
+
+def method_rivalry(ours: Specimen, rival: Specimen, bank: Treebank, candidates: int = 8) -> dict[str, np.ndarray]:
+    """Two models compared by two ways of reading trees from heads: our lead in UUAS, `(test sentences,)` each.
+
+    `ahead` is the way that favours us more, as the development sentences choose it, and `behind` the other one; where
+    the model that wins depends on the way (htut2019attention), the first is above zero and the second below. Ways:
+    the spanning tree of the symmetrised map, and the directed tree from the gold root. Both models are eager.
+    """
+    parts = [_both_ways(attention_trees(model, bank), bank, candidates) for model in (ours, rival)]
+    development, test = ({way: parts[0][way][place] - parts[1][way][place] for way in parts[0]} for place in (0, 1))
+    ahead, behind = sorted(development, key=lambda way: -development[way].mean())
+    return {"ahead": test[ahead], "behind": test[behind]}
+
+
+def _both_ways(found: AttentionTrees, bank: Treebank, candidates: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Scores on development and test sentences, by the way in which trees are read."""
+    return {
+        "undirected": (found.development[found.best], found.best_test),
+        "directed": _directed(found, bank, candidates),
+    }
 
 
 def _arborescences(maps, sentences, place: tuple[int, int], flipped: bool) -> np.ndarray:
