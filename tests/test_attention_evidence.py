@@ -62,7 +62,7 @@ def test_rollout_follows_a_planted_path_and_keeps_half_at_each_place():
 def test_a_relation_with_few_items_does_not_win_by_luck(monkeypatch):
     def score(right, of):
         hits = np.arange(of) < right
-        return RelationScore("x", 1, 0, "head", 1, hits, np.zeros(of, bool))
+        return RelationScore("x", 1, 0, "head", 1, hits, np.zeros(of, bool), np.full(of, "x"))
 
     found = {"all": score(9, 10), "rare": score(3, 3), "frequent": score(90, 100)}
     monkeypatch.setattr(evidence, "relation_scores", lambda *_, **__: found)
@@ -99,6 +99,12 @@ def test_samples_of_the_relation_table(tiny_eager, sentences):
     scores = relation_scores(tiny_eager, sentences, minimum=12)
     samples = evidence.score_samples(scores)
     assert len(samples["wins"]) == len(scores) - 1
+    single = {name: score for name, score in scores.items() if name != "all"}
+    assert len({len(samples[name]) for name in ("all_head", "all_offset", "oracle")}) == 1
+    names = np.concatenate([score.names for score in single.values()])
+    for name in single:  # the same edges in the same order: a share over all of them is one over each relation
+        every = scores["all"]
+        assert (samples["all_head"][names == name] == every.head_hits[every.names == name]).all()
     rows = evidence.relation_rows(scores, scores)
     assert next(row for row in rows if row["relation"] == "det")["published head %"].startswith("94.3")
 

@@ -53,7 +53,8 @@ class Hits:
 class RelationScore:
     """The best head of one relation beside the best fixed offset, both chosen on other sentences than scored here.
 
-    `head_hits` and `offset_hits` are booleans over the same `n` scored edges: the paired samples of a test.
+    `head_hits` and `offset_hits` are booleans over the same `n` scored edges, of the relations `names`: the paired
+    samples of a test.
     """
 
     relation: str
@@ -63,6 +64,7 @@ class RelationScore:
     offset: int
     head_hits: np.ndarray
     offset_hits: np.ndarray
+    names: np.ndarray
 
     @property
     def name(self) -> str:
@@ -157,10 +159,16 @@ def _best(relation: str, heads: dict[str, Hits], offsets: Hits) -> RelationScore
         raise BertologyError(f"Relation '{relation}' is too rare to choose a head on one half and score it on another.")
     direction, (layer, head) = _best_head(heads, chosen)
     offset = int(offsets.correct[chosen].mean(0).argmax())
-    head_hits = heads[direction].correct[scored][:, layer, head]
     # Heads count from 0 in arrays; layers of blocks count from 1 and heads are printed from 1 by head_name.
     return RelationScore(
-        relation, layer + 1, head, direction, OFFSETS[offset], head_hits, offsets.correct[scored][:, offset]
+        relation,
+        layer + 1,
+        head,
+        direction,
+        OFFSETS[offset],
+        head_hits=heads[direction].correct[scored][:, layer, head],
+        offset_hits=offsets.correct[scored][:, offset],
+        names=offsets.relations[scored],
     )
 
 

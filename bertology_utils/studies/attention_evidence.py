@@ -129,13 +129,17 @@ def strongest_relations(specimen: Specimen, sentences: Sequence, count: int = 3,
 
 
 def score_samples(scores: dict[str, RelationScore]) -> dict[str, np.ndarray]:
-    """`all_head`, `all_offset`, `oracle` (best head of each relation), and `wins`, 0/1 a relation."""
-    single = [score for name, score in scores.items() if name != "all"]
+    """`all_head`, `all_offset`, `oracle` (best head of each relation), and `wins`, 0/1 a relation.
+
+    The first three are 0/1 over the same edges, those of the relations that have a head of their own.
+    """
+    single, every = {name: score for name, score in scores.items() if name != "all"}, scores["all"]
+    order = np.concatenate([np.flatnonzero(every.names == name) for name in single])
     return {
-        "all_head": scores["all"].head_hits.astype(float),
-        "all_offset": scores["all"].offset_hits.astype(float),
-        "oracle": np.concatenate([score.head_hits for score in single]).astype(float),
-        "wins": np.array([float(score.head_hits.mean() > score.offset_hits.mean()) for score in single]),
+        "all_head": every.head_hits[order].astype(float),
+        "all_offset": every.offset_hits[order].astype(float),
+        "oracle": np.concatenate([score.head_hits for score in single.values()]).astype(float),
+        "wins": np.array([float(score.head_hits.mean() > score.offset_hits.mean()) for score in single.values()]),
     }
 
 
