@@ -16,7 +16,6 @@ def rng(seed=0):
 @pytest.mark.parametrize("seed", range(20))
 def test_masks_keep_budget_and_groups(seed):
     assert ob.token_mask(20, rng(seed)).sum() == 3
-    assert ob.span_mask(20, rng(seed), 0.3).sum() == 6
     assert ob.frequency_mask(np.arange(1, 21), rng(seed)).sum() == 3
     chosen = ob.group_mask(WORD_IDS, rng(seed), 0.3)
     assert not chosen[0] and not chosen[-1] and chosen.any() and chosen.sum() <= 4
@@ -37,10 +36,26 @@ def test_rare_words_are_masked_more_often():
     assert chosen[5:].mean() > 3 * chosen[:5].mean()
 
 
-def test_spans_are_longer_than_single_tokens():
-    def runs(mask):
-        return int((np.diff(np.concatenate([[0], mask.astype(int)])) == 1).sum())
+def runs(mask):
+    return int((np.diff(np.concatenate([[0], mask.astype(int)])) == 1).sum())
 
+
+@pytest.mark.parametrize(("mask", "mean"), [(ob.span_mask, 3.8), (ob.ngram_mask, 18 / 11)])
+def test_runs_have_the_lengths_of_their_study_and_keep_the_share(mask, mean):
+    drawn = [mask(400, rng(seed), 0.15) for seed in range(300)]
+    assert abs(sum(m.sum() for m in drawn) / sum(map(runs, drawn)) - mean) < 0.15
+    assert abs(np.mean(drawn) - 0.15) < 0.005
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.95])
+@pytest.mark.parametrize("n", [1, 2, 7, 30])
+def test_something_is_masked_in_inputs_of_any_length(n, share):
+    shares = [ob.span_mask(n, rng(seed), share) for seed in range(200)]
+    assert all(len(m) == n and m.any() for m in shares)
+    assert np.mean(shares) < max(1 / n, share) + 0.25
+
+
+def test_spans_are_longer_than_single_tokens():
     spans = np.mean([runs(ob.span_mask(40, rng(seed), 0.3)) for seed in range(200)])
     tokens = np.mean([runs(ob.token_mask(40, rng(seed), 0.3)) for seed in range(200)])
     assert spans < 0.7 * tokens

@@ -149,7 +149,10 @@ class Batches:
                 f"The corpora of a phase hold {pieces:,} pieces, fewer than one batch of {wanted:,}.\n"
                 "Give more text or a smaller 'batch'."
             )
-        return Sampler(list(zip(self.train.values(), weights, strict=True)), self._packing(phase), self.special)
+        packing = self._packing(phase)
+        if packing.pair_tasks and all(np.diff(corpus.documents).max() < 2 for corpus in read):
+            raise BertologyError(f"{packing.pair_tasks[0]} needs documents of two sentences; these corpora have none.")
+        return Sampler(list(zip(self.train.values(), weights, strict=True)), packing, self.special)
 
     def __getitem__(self, step: int) -> Batch:
         pool = self._pool_of(step)

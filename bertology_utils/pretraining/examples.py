@@ -18,7 +18,7 @@ from .corpus import Corpus
 
 IGNORED = -100
 SHORTEST_INPUT = 8  # pieces: three special ones and room for two segments
-TRIES = 10  # draws of a random document before a pair is given up, in a part with few of them
+CANDIDATES = 96  # random sentences among which one is sought with which a segment of a given length begins
 
 
 @dataclass(frozen=True)
@@ -121,37 +121,81 @@ class Sampler:
         return self._pack(corpus, [self._fill(corpus, sentence, end, self.packing.length - 2)[0]])
 
     def _pair(self, corpus: Corpus, sentence: int, rng: np.random.Generator) -> Row | None:
-        """Two segments in a relation drawn for one of the tasks; None where the text has no such pair."""
+        """Two segments in a relation drawn for one of the tasks; None where the text has no such pair.
+
+        Second segments are found for every class of the task, all of one length, before the class is drawn: so neither
+        the lengths nor the pairs that are given up tell it.
+        """
         tasks = self.packing.pair_tasks
         task = tasks[int(rng.integers(len(tasks)))] if len(tasks) > 1 else tasks[0]
-        relation = draw_relation(task, rng)
-        room = self.packing.length - 3
-        begin, end = self._document(corpus, sentence)
-        a, after = self._fill(corpus, sentence, end, int(rng.integers(room // 4, room // 4 * 3)))
-        second, relation = self._second(corpus, relation, range(begin, end), range(sentence, after), rng)
-        if second is None or relation not in PAIR_TASKS[task]:
+        document = range(*self._document(corpus, sentence))
+        first = min(sentence, document.stop - 2)  # the last sentence of a document has none behind it
+        if first < document.start:
             return None
-        stop = sentence - 1 if begin <= second < sentence else self._document(corpus, second)[1]
-        b, _ = self._fill(corpus, second, stop, room - (a.stop - a.start))
-        row = self._pack(corpus, [b, a] if relation == "previous" else [a, b])
+        a, b, between = self._halves(corpus, first, document.stop, rng)
+        if "distant" in PAIR_TASKS[task]:  # a document holds few segments that end with a sentence at a given length
+            b = slice(b.start, max(b.start + 1, b.stop - 1))
+        seconds = {"next": b, "previous": b}
+        for relation, starts in (
+            ("random", lambda: self._anywhere(corpus, document, rng)),
+            ("distant", lambda: np.setdiff1d(document, range(first - 1, between + 1))),
+        ):
+            if relation in PAIR_TASKS[task]:
+                seconds[relation] = self._alike(corpus, b, starts(), a, rng)
+        if None in seconds.values():
+            return None
+        relation = draw_relation(task, rng)
+        second = seconds[relation]
+        row = self._pack(corpus, [second, a] if relation == "previous" else [a, second])
         row.relation = task, PAIR_TASKS[task].index(relation)
         return row
 
-    def _second(
-        self, corpus: Corpus, relation: str, document: range, first: range, rng: np.random.Generator
-    ) -> tuple[int | None, str]:
-        """The sentence with which the second segment begins. Where there is none in `relation`, a random one."""
-        if relation in ("next", "previous") and first.stop < document.stop:
-            return first.stop, relation
-        before, behind = max(0, first.start - 1 - document.start), max(0, document.stop - first.stop - 1)
-        if relation == "distant" and before + behind:
-            place = int(rng.integers(before + behind))
-            return document.start + place if place < before else first.stop + 1 + place - before, relation
-        for _ in range(TRIES):
-            sentence = int(rng.integers(corpus.documents[0], corpus.documents[-1]))
-            if sentence not in document:
-                return sentence, "random"
-        return None, relation
+    def _halves(self, corpus: Corpus, first: int, end: int, rng: np.random.Generator) -> tuple[slice, slice, int]:
+        """Following sentences cut in two between any two of them, and the sentence with which the second half begins.
+
+        Where not even two sentences have room, each is cut to its half of it, unless the other one needs less. Lengths
+        of the halves are alike, so that their order cannot be told by them.
+        """
+        room, ends = self.packing.length - 3, corpus.sentences
+        stop = self._fill(corpus, first, end, room)[1]
+        if stop - first > 1:
+            between = first + 1 + int(rng.integers(stop - first - 1))
+            return slice(int(ends[first]), int(ends[between])), slice(int(ends[between]), int(ends[stop])), between
+        starts, lengths = ends[first : first + 2], np.diff(ends[first : first + 3])
+        kept = min(int(lengths[0]), max((room + int(rng.integers(2))) // 2, room - int(lengths[1])))
+        kept = kept, min(int(lengths[1]), room - kept)
+        return *(slice(int(start), int(start) + size) for start, size in zip(starts, kept, strict=True)), first + 1
+
+    def _anywhere(self, corpus: Corpus, document: range, rng: np.random.Generator) -> np.ndarray:
+        """Random sentences of other documents."""
+        drawn = rng.integers(corpus.documents[0], corpus.documents[-1], CANDIDATES)
+        return drawn[(drawn < document.start) | (drawn >= document.stop)]
+
+    def _alike(
+        self, corpus: Corpus, second: slice, starts: np.ndarray, first: slice, rng: np.random.Generator
+    ) -> slice | None:
+        """A segment as long as `second` that begins with one of the sentences `starts` and is not next to `first`.
+
+        It is of one document, and cut within its first or its last sentence where `second` is; None where none is.
+        """
+        size, ends = second.stop - second.start, corpus.sentences
+        begins = ends[starts]
+        stops = np.searchsorted(ends, begins + size)
+        last = corpus.documents[np.searchsorted(corpus.documents, starts, side="right")]
+        reached = ends[np.minimum(stops, len(ends) - 1)]
+        whole = reached == begins + size
+        of_second = np.searchsorted(ends, [second.start, second.stop])
+        if ends[of_second[1]] == second.stop:
+            fits = (stops <= last) & whole
+        elif of_second[1] - of_second[0] == 1:
+            fits = ends[starts + 1] - begins > size
+        else:
+            fits = (stops <= last) & ~whole
+        found = begins[fits & ((begins > first.start) | (reached < first.start))]
+        if not len(found):
+            return None
+        begin = int(found[int(rng.integers(len(found)))])
+        return slice(begin, begin + size)
 
     def _stream(self, corpus: Corpus, sentence: int) -> Row:
         """Whole sentences with a [SEP] after each, over the ends of documents, until the input is full; then cut."""

@@ -6,7 +6,7 @@ can be exchanged; functions that make examples return plain tuples. Nothing here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -64,22 +64,37 @@ def phrase_mask(chunks: Sequence[str], rng: np.random.Generator, share: float = 
 
 
 def span_mask(n: int, rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
-    """Spans of geometric length until the budget is reached: booleans (n,) over words; joshi2020spanbert."""
-    return _runs_mask(n, rng, share, lambda: min(int(rng.geometric(SPAN_P)), LONGEST_SPAN))
+    """Spans of geometric length until the budget is reached: booleans (n,) over words; joshi2020spanbert.
+
+    Lengths above ten are drawn again, which gives the mean of 3.8 words of the study.
+    """
+    lengths = np.arange(1, LONGEST_SPAN + 1)
+    return _runs_mask(n, rng, share, SPAN_P * (1 - SPAN_P) ** (lengths - 1))
 
 
 def ngram_mask(n: int, rng: np.random.Generator, share: float = MASK_SHARE) -> np.ndarray:
     """Runs of one to three words, the shorter the more often: booleans (n,) over words; lan2019albert."""
-    odds = 1 / np.arange(1, LONGEST_NGRAM + 1)
-    return _runs_mask(n, rng, share, lambda: 1 + int(rng.choice(LONGEST_NGRAM, p=odds / odds.sum())))
+    return _runs_mask(n, rng, share, 1 / np.arange(1, LONGEST_NGRAM + 1))
 
 
-def _runs_mask(n: int, rng: np.random.Generator, share: float, draw_length: Callable[[], int]) -> np.ndarray:
-    chosen, budget = np.zeros(n, dtype=bool), _budget(n, share)
-    while chosen.sum() < budget:
-        length = min(draw_length(), budget - int(chosen.sum()))
-        start = int(rng.integers(0, n - length + 1))
-        chosen[start : start + length] = True
+def _runs_mask(n: int, rng: np.random.Generator, share: float, odds: np.ndarray) -> np.ndarray:
+    """Runs that neither overlap nor touch, so that each keeps the length drawn for it; `odds` are those of 1, 2, ...
+
+    A run beyond the budget ends the draw; it is taken with the odds that give the share on average, and cut to the
+    budget where it would be the only one and is not.
+    """
+    left, runs, ended = _budget(n, share), [], False
+    while left > 0 and not ended:
+        length = min(int(rng.choice(len(odds), p=odds / odds.sum())) + 1, n)
+        ended = length > left
+        if not ended or rng.random() * length < left:
+            runs.append(length)
+        left -= length
+    runs = runs or [left + length]
+    slots = np.sort(rng.choice(max(n - sum(runs) + 1, len(runs)), len(runs), replace=False))
+    chosen = np.zeros(n, dtype=bool)
+    for slot, before, length in zip(slots.tolist(), np.cumsum([0, *runs]).tolist(), runs, strict=False):
+        chosen[slot + before : slot + before + length] = True
     return chosen
 
 
