@@ -37,6 +37,13 @@ def test_word_task_labels_the_right_words():
         assert sentences[sentence].deprels[word] == label not in ("punct", "root")
 
 
+def test_the_test_part_may_be_larger_than_the_training_part():
+    bank = train_and_test(20, 20)
+    task = layer_tasks.word_task("pos", bank, 30, tested=90)
+    assert (len(task.train.items), len(task.test.items)) == (30, 90)
+    assert task.train == layer_tasks.word_task("pos", bank, 30).train
+
+
 def test_unknown_tasks_are_named():
     with pytest.raises(BertologyError):
         layer_tasks.sentence_task("lenght", 10, 10)

@@ -80,11 +80,12 @@ def _word_label(task: str, sentence: Sentence, word: int) -> Hashable | None:
     return sentence.roles[word]
 
 
-def word_task(name: str, bank: Treebank, items: int, seed: int = 0) -> Task:
-    """position | pos | chunk | entity | dependency | role of single words; at most `items` words a part."""
+def word_task(name: str, bank: Treebank, items: int, seed: int = 0, tested: int | None = None) -> Task:
+    """position | pos | chunk | entity | dependency | role of words; at most `items` a part, `tested` for the test."""
     if name not in WORD_TASKS:
         raise unknown("word task", name, WORD_TASKS)
-    return Task(name, *(_word_part(name, bank, part, items, seed) for part in ("train", "test")))
+    sizes = {"train": items, "test": tested or items}
+    return Task(name, *(_word_part(name, bank, part, size, seed) for part, size in sizes.items()))
 
 
 def _word_part(name: str, bank: Treebank, part: str, items: int, seed: int) -> Part:
