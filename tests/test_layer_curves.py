@@ -106,6 +106,22 @@ def test_the_objection_to_the_top_can_come_out_either_way(rates, expected):
     assert judge(claim.parsed_prediction, parse(claim.given), samples).verdict == expected
 
 
+@pytest.mark.parametrize(
+    ("places", "expected"), [((1, 4, 7), REPLICATES), ((7, 4, 1), CONTRADICTS), ((4, 4, 4), CONTRADICTS)]
+)
+def test_three_bands_can_come_out_either_way(places, expected):
+    sides = {"surface": ("a", "b"), "syntactic": ("c", "d", "e"), "semantic": ("f", "g", "h", "i", "j")}
+    peaks = {
+        task: curves.peak_layers(
+            hits([0.8 if layer == place else 0.55 for layer in range(9)], items=320, seed=seed), 10
+        )
+        for place, tasks in zip(places, sides.values(), strict=True)
+        for seed, task in enumerate(tasks)
+    }
+    prediction = claim_by_id("surface-syntax-semantics-order").parsed_prediction
+    assert judge(prediction, None, curves.side_means(peaks, sides)).verdict == expected
+
+
 def test_every_task_has_a_peak_of_its_own():
     low, high = [0.9, 0.3, 0.3, 0.3], [0.3, 0.3, 0.9, 0.3]
     found = curves.top_samples([hits(low), hits(high)])

@@ -19,10 +19,15 @@ def cluster(
 ) -> np.ndarray:
     """The k-means cluster of each test item, layer by layer and seed by seed: integers (layers, seeds, items).
 
-    `train` (layers, items, width) finds the centres, `test` (layers, items, width) goes to the nearest of them.
+    `train` (layers, items, width) finds the centres, `test` (layers, items, width) goes to the nearest of them. Each
+    seed starts elsewhere and reads a resample of the training items, so that seeds differ as other items would.
     """
+    drawn = [np.random.default_rng(seed).integers(train.shape[1], size=train.shape[1]) for seed in seeds]
     found = [
-        [KMeans(clusters, n_init=restarts, random_state=seed).fit(known).predict(new) for seed in seeds]
+        [
+            KMeans(clusters, n_init=restarts, random_state=seed).fit(known[rows]).predict(new)
+            for seed, rows in zip(seeds, drawn, strict=True)
+        ]
         for known, new in zip(train, test, strict=True)
     ]
     return np.array(found)

@@ -79,14 +79,14 @@ def chunk_information(
     train: Sequence[Sentence],
     test: Sequence[Sentence],
     phrases: tuple[int, int],
-    seeds: int = 5,
+    seeds: int = 8,
     seed: int = 0,
 ) -> np.ndarray:
     """Mutual information of span clusters and kinds of chunk: (layers + 1, seeds, test sentences with a span).
 
     Means over sentences are the measure itself; spans of one sentence stay together where it is resampled. As in the
-    study's code, centres are found on some spans (of `train`) and scored on others (of `test`); here, those are of
-    other sentences. `phrases` bounds the chunks of both.
+    study's code, centres are found on some spans (of `train`, a resample of them for each seed) and scored on others
+    (of `test`); here, those are of other sentences. `phrases` bounds the chunks of both.
     """
     drawn = [draw_spans(sentences, n, seed) for sentences, n in zip((train, test), phrases, strict=True)]
     known, new = (span_vectors(specimen, *part) for part in zip((train, test), drawn, strict=True))
