@@ -133,7 +133,7 @@ def side_means(values: Mapping[str, np.ndarray], sides: Mapping[str, Sequence[st
     return {side: np.mean([values[name] for name in names], axis=0) for side, names in sides.items()}
 
 
-def top_samples(tasks: Sequence[np.ndarray], folds: int = 4, planted: float = 0.1) -> dict[str, np.ndarray]:
+def top_samples(tasks: Sequence[np.ndarray], folds: int = 3, planted: float = 0.1) -> dict[str, np.ndarray]:
     """`at_top`: is the best layer the last one? 0/1 (tasks * folds,). `peak`, `last`: scores of each task's best layer,
     chosen on even items, and of its last layer on the odd ones, tasks averaged: (seeds, items).
 
