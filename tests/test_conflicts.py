@@ -198,11 +198,12 @@ def test_a_chapter_settles_a_conflict(tiny, tiny_twin, monkeypatch):
     chapter = Chapter("layers", tiny.name, "smoke", 0, None)
     shown = []
     monkeypatch.setattr("bertology_utils.chapter.display", shown.append)
-    bands = {"chunk_middle": np.full(30, 0.8), "chunk_low": np.full(30, 0.5)}
-    chapter.settle("chunking", Runs(bands, {"chunk_middle": np.full(30, 0.2), "chunk_low": np.full(30, 0.5)}))
+    bands = {"chunk_middle": 0.8, "chunk_low": 0.5, "nmi_middle": 0.4, "nmi_low": 0.3}
+    model = {name: np.full(30, value) for name, value in bands.items()}
+    chapter.settle("chunking", Runs(model, model | {"chunk_middle": np.full(30, 0.2)}))
     (html,) = (one.data for one in shown)
     assert 'id="conflict-chunking"' in html and "<svg" in html
-    assert "favours “Liu et al.: middle layers” over “Jawahar et al.: lower layers”: chunks 0.30" in html
+    assert "favours “Liu et al.: middle layers” over “Jawahar et al.: lower layers”: probe of words 0.30" in html
 
 
 def test_the_synthesis_card_links_to_the_figure_once_the_chapter_ran():

@@ -5,6 +5,8 @@ import pytest
 
 from bertology_utils.instruments import layer_curves as curves
 from bertology_utils.instruments.probes import expected_layer
+from bertology_utils.verdicts.ledger import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
 
 
 def hits(rates, seeds=3, items=400, seed=0):
@@ -82,6 +84,55 @@ def test_a_peak_at_the_top_is_seen_where_it_is_planted():
     found = curves.top_samples([hits([0.2, 0.9, 0.4, 0.4, 0.4])])
     assert found["at_top"].mean() == 0 and found["planted_top"].mean() == 1
     assert found["peak"].mean() > found["last"].mean() + 0.3
+
+
+def test_a_planted_lead_at_the_top_is_seen_on_as_few_items_as_a_live_run_has():
+    claim = claim_by_id("senteval-semantics-not-at-top")
+    planted = [
+        judge(
+            parse(claim.given), None, curves.top_samples([hits([0.6] * 9, items=320, seed=5 * s + t) for t in range(5)])
+        )
+        for s in range(4)
+    ]
+    assert [one.verdict for one in planted] == [REPLICATES] * 4
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"), [([0.5] * 6 + [0.8] * 2 + [0.6], REPLICATES), ([0.5] * 8 + [0.8], CONTRADICTS)]
+)
+def test_the_objection_to_the_top_can_come_out_either_way(rates, expected):
+    claim = claim_by_id("senteval-semantics-not-at-top")
+    samples = curves.top_samples([hits(rates, items=320, seed=t) for t in range(5)])
+    assert judge(claim.parsed_prediction, parse(claim.given), samples).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"), [((1, 4, 7), REPLICATES), ((7, 4, 1), CONTRADICTS), ((4, 4, 4), CONTRADICTS)]
+)
+def test_three_bands_can_come_out_either_way(places, expected):
+    sides = {"surface": ("a", "b"), "syntactic": ("c", "d", "e"), "semantic": ("f", "g", "h", "i", "j")}
+    peaks = {
+        task: curves.peak_layers(
+            hits([0.8 if layer == place else 0.55 for layer in range(9)], items=320, seed=seed), 10
+        )
+        for place, tasks in zip(places, sides.values(), strict=True)
+        for seed, task in enumerate(tasks)
+    }
+    prediction = claim_by_id("surface-syntax-semantics-order").parsed_prediction
+    assert judge(prediction, None, curves.side_means(peaks, sides)).verdict == expected
+
+
+def test_every_task_has_a_peak_of_its_own():
+    low, high = [0.9, 0.3, 0.3, 0.3], [0.3, 0.3, 0.9, 0.3]
+    found = curves.top_samples([hits(low), hits(high)])
+    assert found["peak"].mean() == pytest.approx(0.9, abs=0.05)  # the mean curve reaches 0.6 only
+    assert found["peak"].shape == found["last"].shape == (3, 200)
+
+
+def test_side_means_average_tasks_and_keep_the_units():
+    values = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([3.0, 4.0, 5.0]), "c": np.zeros(3)}
+    found = curves.side_means(values, {"both": ("a", "b"), "one": ("c",)})
+    assert {side: x.tolist() for side, x in found.items()} == {"both": [2, 3, 4], "one": [0, 0, 0]}
 
 
 def test_the_upper_share_is_the_weight_of_the_upper_third():

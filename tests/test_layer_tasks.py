@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertology_utils.activations import word_vectors
 from bertology_utils.data.material import Treebank, train_and_test
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.coreference import coreferences, nearest_hits, rule_hits
@@ -37,6 +38,13 @@ def test_word_task_labels_the_right_words():
         assert sentences[sentence].deprels[word] == label not in ("punct", "root")
 
 
+def test_the_test_part_may_be_larger_than_the_training_part():
+    bank = train_and_test(20, 20)
+    task = layer_tasks.word_task("pos", bank, 30, tested=90)
+    assert (len(task.train.items), len(task.test.items)) == (30, 90)
+    assert task.train == layer_tasks.word_task("pos", bank, 30).train
+
+
 def test_unknown_tasks_are_named():
     with pytest.raises(BertologyError):
         layer_tasks.sentence_task("lenght", 10, 10)
@@ -61,6 +69,20 @@ def test_position_is_read_by_the_probe_and_noise_is_not(tiny):
     scores = layer_tasks.task_scores(features, layer_tasks.word_task("position", bank, 200), seeds=2)
     assert scores.shape[:2] == (tiny.layers + 1, 2)
     assert scores[0].mean() > 0.3  # chance is about 0.1; position vectors are added at layer 0
+
+
+def test_a_sentence_is_read_once_and_as_it_is_read_alone(tiny, monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        layer_tasks, "word_vectors", lambda specimen, new: read.extend(new) or word_vectors(specimen, new)
+    )
+    first, second = [list(s.words) for s in generate(6)], [list(s.words) for s in generate(9)]
+    features = layer_tasks.LayerFeatures(tiny)
+    features.words(first)
+    found = features.words(second + first)
+    assert sorted(read) == sorted(second)
+    for vectors, sentence in zip(found, second + first, strict=True):
+        torch.testing.assert_close(vectors, word_vectors(tiny, [sentence])[0], atol=1e-5, rtol=1e-4)
 
 
 def test_the_last_layer_is_read_as_the_model_reads_it(tiny):

@@ -125,17 +125,25 @@ def upper_share(shares: np.ndarray) -> np.ndarray:
     return np.asarray(shares)[..., band_of(np.shape(shares)[-1] - 1)["high"]].sum(-1)
 
 
-def top_samples(tasks: Sequence[np.ndarray], folds: int = 6, planted: float = 0.05) -> dict[str, np.ndarray]:
-    """`at_top`: is the best layer the last one? 0/1 (tasks * folds,). `peak`, `last`: scores of the best layer, chosen
-    on even items, and of the last layer on the odd ones, tasks averaged: (seeds, items).
+def side_means(values: Mapping[str, np.ndarray], sides: Mapping[str, Sequence[str]]) -> dict[str, np.ndarray]:
+    """The mean over the tasks of each side, unit by unit: side -> (units,) or (seeds, units).
+
+    The tasks are those that a study names, so they are no sample of tasks: the units are what was drawn.
+    """
+    return {side: np.mean([values[name] for name in names], axis=0) for side, names in sides.items()}
+
+
+def top_samples(tasks: Sequence[np.ndarray], folds: int = 3, planted: float = 0.1) -> dict[str, np.ndarray]:
+    """`at_top`: is the best layer the last one? 0/1 (tasks * folds,). `peak`, `last`: scores of each task's best layer,
+    chosen on even items, and of its last layer on the odd ones, tasks averaged: (seeds, items).
 
     `planted_top` is `at_top` where the last layer scores `planted` more than the best one: the positive control.
     """
-    scores = pooled(tasks)
-    everything = {"peak": range(len(scores)), "last": [len(scores) - 1]}
+    every = {"peak": range(len(tasks[0])), "last": [len(tasks[0]) - 1]}
+    ends = [best_layer_samples(task, every) for task in tasks]
     raised = [np.concatenate([task[:-1], task[[task.mean((1, 2)).argmax()]] + planted]) for task in tasks]
     found = {"at_top": _at_top(tasks, folds), "planted_top": _at_top(raised, folds)}
-    return found | best_layer_samples(scores, everything)
+    return found | {name: pooled([end[name][None] for end in ends])[0] for name in every}
 
 
 def _at_top(tasks: Sequence[np.ndarray], folds: int) -> np.ndarray:

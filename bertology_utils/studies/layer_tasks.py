@@ -80,11 +80,12 @@ def _word_label(task: str, sentence: Sentence, word: int) -> Hashable | None:
     return sentence.roles[word]
 
 
-def word_task(name: str, bank: Treebank, items: int, seed: int = 0) -> Task:
-    """position | pos | chunk | entity | dependency | role of single words; at most `items` words a part."""
+def word_task(name: str, bank: Treebank, items: int, seed: int = 0, tested: int | None = None) -> Task:
+    """position | pos | chunk | entity | dependency | role of words; at most `items` a part, `tested` for the test."""
     if name not in WORD_TASKS:
         raise unknown("word task", name, WORD_TASKS)
-    return Task(name, *(_word_part(name, bank, part, items, seed) for part in ("train", "test")))
+    sizes = {"train": items, "test": tested or items}
+    return Task(name, *(_word_part(name, bank, part, size, seed) for part, size in sizes.items()))
 
 
 def _word_part(name: str, bank: Treebank, part: str, items: int, seed: int) -> Part:
@@ -209,18 +210,19 @@ def number_examples(n: int, seed: int = 0, split: str = "train", source: str = E
 
 
 class LayerFeatures:
-    """Vectors of a specimen, computed once for each set of sentences."""
+    """Vectors of a specimen, computed once for each sentence."""
 
     def __init__(self, specimen: Specimen) -> None:
         self.specimen = specimen
-        self._words: dict[tuple, list[torch.Tensor]] = {}
+        self._words: dict[tuple[str, ...], torch.Tensor] = {}
 
     def words(self, sentences: Words) -> list[torch.Tensor]:
         """For each sentence (layers + 1, words, width)."""
-        key = tuple(map(tuple, sentences))
-        if key not in self._words:
-            self._words[key] = word_vectors(self.specimen, [list(s) for s in sentences])
-        return self._words[key]
+        keys = [tuple(sentence) for sentence in sentences]
+        new = [key for key in dict.fromkeys(keys) if key not in self._words]
+        if new:
+            self._words |= zip(new, word_vectors(self.specimen, [list(key) for key in new]), strict=True)
+        return [self._words[key] for key in keys]
 
     def of(self, part: Part) -> torch.Tensor:
         """Features (layers + 1, items, width) of a task's part; a pair gives difference and product, 2 * width.

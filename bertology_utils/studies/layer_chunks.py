@@ -1,0 +1,98 @@
+"""Phrases without a probe: spans clustered by their vectors, layer by layer, after jawahar2019what.
+
+Depends on `clusters` and `activations`. A span is its first and its last piece; it has as many clusters to fall into
+as there are kinds of chunk, and normalised mutual information says how well the clusters keep the kinds apart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from bertology_utils.activations import hidden_batches
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.clusters import cluster, information_values
+from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.models import Specimen
+from bertology_utils.statistics import by_unit
+from bertology_utils.text import encode_words, pool_pieces
+
+OUTSIDE = "O"
+PHRASES_TO_OTHERS = 6  # the study's 3,000 phrases and 500 stretches between phrases
+
+
+@dataclass(frozen=True)
+class Span:
+    """Words `first` to `last` (inclusive) of sentence number `sentence`, and the kind of chunk, `O` between chunks."""
+
+    sentence: int
+    first: int
+    last: int
+    label: str
+
+
+def spans_of(tags: Sequence[str], sentence: int = 0) -> list[Span]:
+    """The chunks of BIO tags, and the unbroken stretches of `O` between them, from left to right."""
+    found: list[Span] = []
+    for word, tag in enumerate(tags):
+        label = tag.split("-")[-1]
+        if found and (tag.startswith("I-") or tag == found[-1].label == OUTSIDE):
+            found[-1] = Span(sentence, found[-1].first, word, label)
+        else:
+            found.append(Span(sentence, word, word, label))
+    return found
+
+
+def draw_spans(sentences: Sequence[Sentence], phrases: int, seed: int = 0) -> list[Span]:
+    """At most `phrases` chunks and a sixth as many stretches between chunks, drawn at random."""
+    found = [span for i, s in enumerate(sentences) for span in spans_of(s.chunks, i)]
+    drawn = [found[i] for i in np.random.default_rng(seed).permutation(len(found))]
+    inside, outside = ([s for s in drawn if (s.label == OUTSIDE) == wanted] for wanted in (False, True))
+    return inside[:phrases] + outside[: phrases // PHRASES_TO_OTHERS]
+
+
+@torch.no_grad()
+def span_vectors(specimen: Specimen, sentences: Sequence[Sentence], spans: Sequence[Span]) -> np.ndarray:
+    """First and last piece of each span, their product and their difference: (layers + 1, spans, 4 * width)."""
+    places = defaultdict(list)
+    for place, span in enumerate(spans):
+        places[span.sentence].append(place)
+    read = list(places)
+    encodings = encode_words(specimen, [list(sentences[i].words) for i in read])
+    vectors = torch.empty(specimen.layers + 1, len(spans), 4 * specimen.width)
+    for indices, hidden in hidden_batches(specimen, encodings):
+        for row, i in enumerate(indices):
+            rows = places[read[i]]
+            pieces = (pool_pieces(hidden[:, row], encodings[i].word_ids, how) for how in ("first", "last"))
+            words = ([spans[r].first for r in rows], [spans[r].last for r in rows])
+            first, last = (piece[:, word].float() for piece, word in zip(pieces, words, strict=True))
+            vectors[:, rows] = torch.cat([first, last, first * last, first - last], dim=-1)
+    return vectors.numpy()
+
+
+def chunk_information(
+    specimen: Specimen,
+    train: Sequence[Sentence],
+    test: Sequence[Sentence],
+    phrases: tuple[int, int],
+    seeds: int = 8,
+    seed: int = 0,
+) -> np.ndarray:
+    """Mutual information of span clusters and kinds of chunk: (layers + 1, seeds, test sentences with a span).
+
+    Means over sentences are the measure itself; spans of one sentence stay together where it is resampled. As in the
+    study's code, centres are found on some spans (of `train`, a resample of them for each seed) and scored on others
+    (of `test`); here, those are of other sentences. `phrases` bounds the chunks of both.
+    """
+    drawn = [draw_spans(sentences, n, seed) for sentences, n in zip((train, test), phrases, strict=True)]
+    known, new = (span_vectors(specimen, *part) for part in zip((train, test), drawn, strict=True))
+    kinds = {span.label for span in drawn[0]}
+    if len(kinds) < 2:
+        raise BertologyError("Clusters of chunks need more than one kind of chunk.")
+    labels, units = [span.label for span in drawn[1]], [(span.sentence,) for span in drawn[1]]
+    found = cluster(known, new, len(kinds), range(seed, seed + seeds))
+    return np.array([[by_unit(information_values(c, labels), units) for c in layer] for layer in found])

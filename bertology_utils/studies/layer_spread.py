@@ -1,0 +1,42 @@
+"""Where a probe that may read all layers puts its weight, measured again and again on other sentences (tenney2019bert).
+
+Depends on `probes` and `layer_tasks`. The mixing weights of one training are one draw: they depend on the sentences
+that the probe saw and on where it started. Each part of the sentences trains probes of its own, so that an interval
+over parts covers both. The tasks are those of the study; they are not drawn, and no interval is over them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.probes import encode_labels, train_scalar_mix
+from bertology_utils.studies.layer_tasks import LayerFeatures, Part, Task
+
+PARTS = 6
+
+
+def part_of(whole: Part, place: int, parts: int) -> Part:
+    """The items of every `parts`-th sentence, from sentence number `place` on."""
+    kept = [i for i, item in enumerate(whole.items) if item[0] % parts == place]
+    return Part(whole.sentences, [whole.items[i] for i in kept], [whole.labels[i] for i in kept])
+
+
+def mixing_shares(
+    features: LayerFeatures, task: Task, parts: int = PARTS, seeds: int = 3, seed: int = 0, steps: int = 120
+) -> np.ndarray:
+    """Shares of the layers in a probe's mixture, of probes trained on disjoint sentences: (seeds, parts, layers + 1).
+
+    Nothing is scored, so the sentences of the task's training and test part serve alike.
+    """
+    found = []
+    for place in range(parts):
+        halves = [part for whole in (task.train, task.test) if (part := part_of(whole, place, parts)).items]
+        vectors = torch.cat([features.of(part) for part in halves], dim=1)
+        labels, _, names = encode_labels([label for part in halves for label in part.labels], [])
+        if len(names) < 2:
+            raise BertologyError(f"A part of the task '{task.name}' has a single label; take fewer parts.")
+        settings = {"classes": len(names), "seeds": seeds, "seed": seed + place * seeds, "steps": steps}
+        found.append(train_scalar_mix(vectors, labels, batch=96, epochs=1, **settings).shares[0].numpy())
+    return np.stack(found, axis=1)
