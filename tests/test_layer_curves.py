@@ -139,3 +139,9 @@ def test_the_upper_share_is_the_weight_of_the_upper_third():
     shares = np.full((2, 7), 1 / 7)
     np.testing.assert_allclose(curves.upper_share(shares), len(curves.band_of(6)["high"]) / 7)
     assert curves.upper_share(np.eye(7))[[0, -1]].tolist() == [0, 1]
+
+
+def test_the_weakest_gain_is_that_of_the_task_that_gains_least():
+    steep, flat = np.zeros((3, 2, 4)), np.zeros((3, 2, 4))
+    steep[-1], flat[-1, :, :2] = 1.0, 1.0
+    assert curves.weakest_gain([steep, flat]).mean() == 0.5

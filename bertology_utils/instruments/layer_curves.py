@@ -108,6 +108,12 @@ def layers_to_share(cumulative: np.ndarray, share: float = 0.8, folds: int = 6) 
     return np.array(needed)
 
 
+def weakest_gain(curves: Sequence[np.ndarray]) -> np.ndarray:
+    """What all layers together bring above the first, in the task where they bring least: (seeds, items)."""
+    gains = [curve[-1] - curve[0] for curve in curves]
+    return min(gains, key=np.mean)
+
+
 def flip_samples(cumulative: np.ndarray) -> dict[str, np.ndarray]:
     """Items that the upper half of the layers sets right, or wrong: 0/1 (seeds, items)."""
     middle, last = cumulative[(len(cumulative) - 1) // 2], cumulative[-1]
