@@ -86,7 +86,7 @@ def rerun(
     profile: Profile = DEFAULT_PROFILE,
     seeds: Annotated[int, typer.Option(min=2, help="Reruns, with the seeds 1, 2, ...")] = 5,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
-    out: Annotated[Path | None, typer.Option(help="The table; results/reruns.csv by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The table; results/reruns.csv by default.", dir_okay=False)] = None,
     root: Root = None,
 ) -> None:
     """Run chapters again with other seeds, keep their verdicts, and say how many of them flip."""
@@ -181,7 +181,7 @@ def score(
     models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
     pairs: Annotated[int | None, typer.Option(min=2, help="Pairs of each paradigm; all by default.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws the pairs.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="A csv file for the scores, such as results/zorro.csv.")] = None,
+    out: Annotated[Path | None, typer.Option(dir_okay=False, help="A csv file, such as results/zorro.csv.")] = None,
     card: Annotated[bool, typer.Option("--card", help="Write the scores into the cards of local models too.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Let models come from the network.")] = False,
     root: Root = None,
@@ -268,7 +268,7 @@ def compare(
     tokens: Annotated[int, typer.Option(min=1, help="Pieces that every variant reads.")] = 600_000,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each variant.")] = 3,
     pairs: Annotated[int, typer.Option(min=0, help="Zorro pairs of each paradigm; 0: do not score grammar.")] = 0,
-    out: Annotated[Path, typer.Option(help="The table; what it holds already is not trained again.")] = Path(
+    out: Annotated[Path, typer.Option(dir_okay=False, help="The table; what it holds is not trained again.")] = Path(
         "results/pretraining_objectives.csv"
     ),
 ) -> None:
@@ -289,7 +289,7 @@ def compare(
 def bench(
     names: Annotated[list[str] | None, typer.Argument(metavar="BENCHMARK", help="All by default.")] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Tiny sizes, one round: do they run?")] = False,
-    out: Annotated[Path | None, typer.Option(help="A json file for the results, such as results/bench.json.")] = None,
+    out: Annotated[Path | None, typer.Option(dir_okay=False, help="A json file, such as results/bench.json.")] = None,
     root: Root = None,
 ) -> None:
     """Measure speed beside the plain ways, as ratios in one run, and check that both give the same."""

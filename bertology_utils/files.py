@@ -4,8 +4,10 @@ import csv
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from errno import EISDIR
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
@@ -13,13 +15,18 @@ from safetensors import SafetensorError
 
 from bertology_utils.errors import BertologyError
 
+fcntl: ModuleType | None = None
+with suppress(ImportError):  # POSIX only
+    import fcntl
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A path beside `path` to write a file or folder to, moved into place when the block ends well.
 
     Raises:
-        BertologyError: it cannot be written, for want of space above all; what was at `path` is untouched.
+        BertologyError: it cannot be written, for want of space above all, or a folder stands where a file should go;
+            what was at `path` is untouched.
     """
     part = path.with_name(f"{path.name}.part{path.suffix if path.suffix == '.npy' else ''}")
     old = path.with_name(f"{path.name}.old.part")  # a folder cannot be replaced in one step
@@ -29,6 +36,8 @@ def replacing(path: Path) -> Iterator[Path]:
         _remove(part)
         yield part
         if path.is_dir():
+            if not part.is_dir():
+                raise IsADirectoryError(EISDIR, "it is a folder")
             path.replace(old)
         part.replace(path)
     except (OSError, RuntimeError, SafetensorError) as error:  # torch and safetensors have errors of their own
@@ -37,6 +46,27 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         _put_back(old, path)
         _remove(part)
+
+
+@contextmanager
+def locked(path: Path, busy: str | None = None) -> Iterator[None]:
+    """One process at a time goes through the block; the others wait or, where `busy` says why, are refused.
+
+    The lock is on the open file `path`, so that it ends with the process, however that ends. Systems without such
+    locks do without. Raises BertologyError with the text `busy`, or where the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a")
+    except OSError as error:
+        raise BertologyError(f"{path.parent} cannot be written ({error.strerror}).") from None
+    with file:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
+            except BlockingIOError:
+                raise BertologyError(busy) from None
+        yield
 
 
 class _UniqueKeys(yaml.SafeLoader):

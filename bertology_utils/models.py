@@ -145,7 +145,7 @@ def load(name: str, *, attention: str = "sdpa") -> Specimen:
         return _load_random(name.removeprefix(RANDOM_PREFIX), name, attention, seed=0)
     source, revision = _locate(name)
     has_head = _has_mlm_head(source)
-    sha256 = _verified_sha256(source, name)
+    sha256 = verified_sha256(source, name)
     step = split_model(name)[2]
     try:
         model = _model_class(source, has_head).from_pretrained(
@@ -306,7 +306,7 @@ def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:160]
 
 
-def _verified_sha256(source: str, name: str) -> str:
+def verified_sha256(source: str, name: str) -> str:
     """sha256 of the weights file; raises where it is not the pinned one or the one in `checksums.json` beside it."""
     folder = Path(source)
     if not folder.is_dir():

@@ -64,8 +64,9 @@ def _trained(config: PretrainingConfig, name: str, seed: int, tokens: int, score
     recipe = recipe_digest(config)
     config = config.model_copy(update={"seed": seed, "name": f"{name}-{recipe}-seed-{seed}-{tokens}"})
     run = Pretraining(at_budget(config, tokens))
-    run.resume()
-    final = run.run()
+    with run.alone():
+        run.resume()
+        final = run.run()
     evaluation = run.evaluate(3 * config.evaluation_batches)
     return {
         "config": name,

@@ -12,6 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from torch import Tensor, nn
 from transformers.utils.logging import disable_progress_bar
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import replacing
+from bertology_utils.files import locked, replacing
 from bertology_utils.project import EVALUATIONS
 
 from . import checkpoints
@@ -35,6 +36,7 @@ from .optimizers import Optimizers
 from .parallel import Processes
 from .tasks import Batch
 
+LOCK = ".lock"
 LOG_EVERY = 30.0  # seconds
 MOST_UNKNOWN = 0.001  # share of [UNK] in held-out text above which the tokenizer does not fit it
 
@@ -49,7 +51,7 @@ class Pretraining:
         self.processes = processes or Processes()
         self.device = self.processes.device
         self.folder = Path(os.path.expanduser(config.work)) / config.name
-        with self.processes.main_first():
+        with self.processes.main_first(), locked(self.folder.parent / LOCK):  # who comes second finds the tokens made
             self.tokenizer = run_tokenizer(config)
             self.batches = Batches(config, self.tokenizer, self.processes.rank, self.processes.count)
         model = build_model(config, self.batches.special.vocabulary_size, self.batches.segments)
@@ -124,10 +126,20 @@ class Pretraining:
         for batch in self.batches.from_step(self.step):
             progress.add(self.train_step(batch))
             due = self.step % self.config.checkpoint_every == 0 or self.step in self.config.kept_steps
+            if due or self.step == self.config.steps:
+                self._require_numbers()
             if due and self.step < self.config.steps:
                 self._record(self.evaluate)
                 self._keep()
         return self.finish(self.config.remarks)
+
+    def _require_numbers(self) -> None:
+        """Raises BertologyError where the weights have diverged, so that the last checkpoint before it stays."""
+        if not all(tensor.isfinite().all() for tensor in self.network.state_dict().values()):
+            raise BertologyError(
+                f"The weights are no numbers any more at step {self.step}: lower the learning rates.\n"
+                "The last checkpoint and what was recorded up to it are untouched."
+            )
 
     def finish(self, remarks: Mapping[str, str]) -> Path:
         """Evaluates the weights as they are and writes the model folder; `remarks` are further lines of its card."""
@@ -214,6 +226,14 @@ class Pretraining:
             with replacing(kept) as part:
                 self.write_model(part)
         self.save_checkpoint()
+
+    def alone(self) -> AbstractContextManager:
+        """Holds the run's folder against a second process that would train it; those of one run share it."""
+        if not self.processes.is_main:
+            return nullcontext()
+        return locked(
+            self.folder.parent / f".{self.config.name}{LOCK}", f"{self.folder} is being trained by another process."
+        )
 
     def has_progress(self) -> bool:
         return self.checkpoint.exists() and checkpoints.read(self.checkpoint)["step"] > 0
@@ -326,8 +346,9 @@ def pretrain(config_path: Path, resume: bool = False) -> Path:
     """
     disable_progress_bar()  # that of the writing of weights, which takes no time here
     run = Pretraining(read_config(config_path))
-    if resume:
-        run.resume()
-    elif run.has_progress():
-        raise BertologyError(f"{run.folder} holds a begun run: go on with --resume, or choose another name.")
-    return run.run()
+    with run.alone():
+        if resume:
+            run.resume()
+        elif run.has_progress():
+            raise BertologyError(f"{run.folder} holds a begun run: go on with --resume, or choose another name.")
+        return run.run()

@@ -28,6 +28,7 @@ from transformers import (
 )
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.models import verified_sha256
 
 from .config import PretrainingConfig
 from .tasks import Batch, Objective
@@ -77,6 +78,7 @@ def _started(config: PretrainingConfig, segments: int) -> BertForPreTraining:
                 f"A run can start from a BERT only; {folder} holds a model of type {found.model_type}."
             )
         _compare_sizes(config, found)
+        verified_sha256(str(folder), str(folder))
         model = BertForPreTraining.from_pretrained(folder, local_files_only=True, **quiet)
     except (OSError, ValueError) as error:
         raise BertologyError(f"No model to start from in {folder}: {str(error).splitlines()[0][:120]}") from None

@@ -20,6 +20,8 @@ def publish(run: Path, models: Path) -> Path:
     final, target = run / "final", models / run.name
     if not (final / "config.json").is_file():
         raise BertologyError(f"{run} holds no finished model.")
+    if target.exists() and not (target / "config.json").is_file():
+        raise BertologyError(f"{target} is there already and holds no model: move it away, or rename the run.")
     with replacing(target) as part:
         shutil.copytree(final, part)
         shutil.copy(run / EVALUATIONS, part)

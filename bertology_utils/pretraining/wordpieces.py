@@ -13,6 +13,7 @@ from .sources import CorpusSource, read_documents
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 UNKNOWN, CLS, SEP = SPECIAL_TOKENS[1:4]
 CONTINUES = "##"
+LONGEST_WORD = 100  # letters; BERT calls longer words unknown
 
 
 def train_tokenizer(
@@ -38,6 +39,7 @@ def train_tokenizer(
     shares = [1.0] * len(sources) if smoothing is None else sampled_shares(sources, smoothing)
     learner = _tokenizer(cased)
     words = _count_words(learner, _sampled_sentences(sources, shares))
+    words = Counter({word: count for word, count in words.items() if len(word) <= LONGEST_WORD})
     if not words:
         raise BertologyError(f"The corpora hold no text: {', '.join(map(str, sources))}.")
     first, later = _letters(words, alphabet)
@@ -58,7 +60,7 @@ def train_tokenizer(
 
 def _tokenizer(cased: bool, pieces: Mapping[str, int] | None = None) -> Tokenizer:
     """A tokenizer that divides text as BERT's does."""
-    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=UNKNOWN, max_input_chars_per_word=100))
+    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=UNKNOWN, max_input_chars_per_word=LONGEST_WORD))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=not cased, handle_chinese_chars=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return tokenizer
