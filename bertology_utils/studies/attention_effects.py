@@ -359,7 +359,7 @@ def removal_samples(
     model, score = runs[0].classifier, _mean_rightness(runs)
     grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(seed)
     sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
-    [(rows, batch)] = batches(specimen, test, budget=10**9)
+    parts = batches(specimen, test, budget=256)  # by length: little of a batch is padding
     means = head_means(model, (part for _, part in batches(specimen, train)))
     most = np.bincount(train.labels).argmax()
     found = {"intact": intact.astype(float), "majority": (np.asarray(test.labels) == most).astype(float)}
@@ -367,11 +367,14 @@ def removal_samples(
         end = "" if how == "zero" else f"_{how}"
         if how in alone:
             with torch.no_grad():
-                drop = score(model, batch).mean() - ablate_each(model, batch, score, how, means).mean(-1)
+                whole = torch.cat([score(model, batch) for _, batch in parts]).mean()
+                single = torch.cat([ablate_each(model, batch, score, how, means) for _, batch in parts], dim=-1)
+            drop = whole - single.mean(-1)
             found |= {f"removable{end}": (drop.abs() < 0.01).float().numpy().ravel(), f"drop{end}": drop.numpy()}
         closed = np.empty((2 + draws, len(test)))  # in the order of the items, which is not that of the batch
         for place, shut in enumerate([list(np.ndindex(grid)), chosen, *sets]):
-            closed[place, rows] = ablation_scores(model, batch, keep_without(grid, shut), score, how, means)
+            for rows, batch in parts:
+                closed[place, rows] = ablation_scores(model, batch, keep_without(grid, shut), score, how, means)
         scores = {"without_all": closed[0], "without_frame": closed[1], "without_random": closed[2:].mean(0)}
         found |= {f"{name}{end}": values for name, values in scores.items()}
     return found

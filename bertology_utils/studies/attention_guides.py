@@ -81,7 +81,7 @@ def _padded(weights: Sequence[np.ndarray], longest: int) -> Tensor:
     return torch.stack([torch.tensor(np.pad(row, (0, longest - len(row))), dtype=torch.float32) for row in weights])
 
 
-def guided_correct(train: tuple, test: tuple, seed: int, epochs: int = 40, rate: float = 3e-3) -> np.ndarray:
+def guided_correct(train: tuple, test: tuple, seed: int, epochs: int = 30, rate: float = 3e-3) -> np.ndarray:
     """Trains one bag and scores it: (items,) booleans. Sides are (words, present, weights or None, labels)."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
