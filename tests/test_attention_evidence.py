@@ -6,6 +6,7 @@ import torch
 
 from bertology_utils.instruments.attention import attention_maps, head_statistics
 from bertology_utils.instruments.relations import RelationScore, relation_scores
+from bertology_utils.language import coreference
 from bertology_utils.language.grammar import generate
 from bertology_utils.studies import attention_effects as effects
 from bertology_utils.studies import attention_evidence as evidence
@@ -179,11 +180,74 @@ def test_recipes_agree_where_only_one_relation_is_asked(tiny_eager, sentences):
     assert found["undirected_offset"].mean() >= found["directed_offset"].mean() - 0.1
 
 
-def test_removing_heads_gives_a_score_for_every_head_and_item(tiny):
+def test_a_planted_head_that_follows_the_rules_scores_as_the_rules_do(tiny_eager):
+    items = coreference.coreferences(40, split="test")
+    planted = evidence.planted_antecedents(tiny_eager, items)
+    assert planted.shape == (40, 1, 1)
+    assert planted.ravel().tolist() == coreference.rule_hits(items)
+    assert [a + b for a, b in zip(coreference.nearest_hits(items), coreference.farther_hits(items), strict=True)] == [
+        1.0
+    ] * 40
+
+
+def test_weights_dealt_out_in_their_own_order_change_nothing(tiny_eager, words):
+    [encoding] = encode_words(tiny_eager, words[:1])
+    inputs, place = model_inputs(tiny_eager, [encoding]), 3
+    with torch.no_grad():
+        output = tiny_eager.model(**inputs, output_attentions=True, return_dict=True)
+    maps, whole = torch.stack([layer[0] for layer in output.attentions]), effects._place_probabilities(output, place)
+    same, turned = torch.arange(len(encoding))[None], torch.arange(len(encoding)).roll(1)[None]
+    for layers in ([tiny_eager.layers - 1], range(tiny_eager.layers)):
+        found = effects.permuted_predictions(tiny_eager, inputs, place, maps, torch.cat([same, turned]), layers)
+        torch.testing.assert_close(found[:1], whole)
+        kept, moved = effects.total_variation(found, whole)
+        assert moved > 2 * kept
+
+
+def test_permuted_weights_are_what_the_mask_takes_from_the_values(tiny_eager, words):
+    """With one weight on one piece in the last layer, the context of the mask is that piece's value."""
+    [encoding] = encode_words(tiny_eager, words[:1])
+    inputs, size = model_inputs(tiny_eager, [encoding]), len(encoding)
+    planted = torch.zeros(tiny_eager.layers, tiny_eager.heads, size, size)
+    planted[..., 0] = 1
+    order = torch.arange(size).roll(-2)[None]  # the weight on piece 0 now goes to piece size - 2
+    seen = []
+    dense = tiny_eager.encoder.encoder.layer[-1].attention.output.dense
+    probe = dense.register_forward_hook(lambda module, args, output: seen.append(output.detach()))
+    last = [tiny_eager.layers - 1]
+    effects.permuted_predictions(tiny_eager, inputs, 1, planted, order, last)
+    probe.remove()
+    _, values = effects._maps_and_values(tiny_eager, inputs)
+    expected = dense(values[-1, :, int(planted[-1, 0, 1][order[0]].argmax())].flatten())
+    torch.testing.assert_close(seen[0][0, 1], expected.detach(), atol=1e-5, rtol=1e-4)
+
+
+def test_total_variation_is_half_the_moved_probability():
+    first = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(effects.total_variation(first, torch.tensor([0.0, 0.5, 0.5])), [0.5, 1.0])
+
+
+def test_removing_heads_gives_a_score_for_every_head_and_item_in_every_way(tiny):
     train, test = number_examples(20), number_examples(8, split="test")
     found = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=2)
-    assert found["removable"].shape == (tiny.layers * tiny.heads,) and found["intact"].shape == (2, len(test))
-    assert {found[f"without_{name}"].shape for name in ("frame", "random", "all")} == {(len(test),)}
+    for end in ("", "_mean", "_uniform"):
+        assert found[f"removable{end}"].shape == (tiny.layers * tiny.heads,)
+        assert {found[f"without_{name}{end}"].shape for name in ("frame", "random", "all")} == {(len(test),)}
+    assert found["intact"].shape == (2, len(test))
+    fewer = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=2, alone=["zero"])
+    assert set(found) - set(fewer) == {"removable_mean", "removable_uniform", "drop_mean", "drop_uniform"}
+
+
+def test_heads_are_closed_by_zero(tiny, monkeypatch):
+    """Without any head the samples are those of gates that are all shut."""
+    train, test = number_examples(20), number_examples(8, split="test")
+    asked = []
+    monkeypatch.setattr(
+        effects, "ablation_scores", lambda *given: asked.append((given[-2], given[2].sum())) or np.zeros(len(test))
+    )
+    effects.removal_samples(tiny, train, test, [(0, 1)], seeds=2, draws=1, alone=[])
+    assert [how for how, _ in asked] == [how for how in effects.ABLATIONS for _ in range(3)]
+    assert [int(kept) for _, kept in asked[:3]] == [0, 7, 7]
 
 
 def test_scores_with_closed_heads_are_those_of_the_items_in_their_order(tiny, monkeypatch):

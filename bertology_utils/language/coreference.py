@@ -6,6 +6,7 @@ coreference over layers (tenney2019bert).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bertology_utils.language.grammar import FINITE_BE, Grammar
@@ -89,8 +90,19 @@ def nearest_hits(items: list[Coreference]) -> list[float]:
     return [float(item.antecedent > item.rival) for item in items]
 
 
+def farther_hits(items: list[Coreference]) -> list[float]:
+    """Whether the farther of the two nouns is the antecedent: 0/1 an item."""
+    return [1 - hit for hit in nearest_hits(items)]
+
+
 def rule_hits(items: list[Coreference], known: str = "train") -> list[float]:
-    """Whether the cascade is right: number by the ending, gender by a list of nouns (one split), else the nearest."""
+    """Whether the cascade of `rule_choices` is right: 0/1 an item."""
+    choices = zip(items, rule_choices(items, known), strict=True)
+    return [float(choice == item.antecedent) for item, choice in choices]
+
+
+def rule_choices(items: Sequence[Coreference], known: str = "train") -> list[int]:
+    """The word that a cascade picks: number by the ending, gender by a list of nouns (one split), else the nearest."""
     lexicon = load_lexicon(known)
     genders = {
         noun.form(number): gender
@@ -98,7 +110,7 @@ def rule_hits(items: list[Coreference], known: str = "train") -> list[float]:
         for noun in lexicon.nouns[gender]
         for number in ("singular", "plural")
     }
-    return [float(_rule_choice(item, genders) == item.antecedent) for item in items]
+    return [_rule_choice(item, genders) for item in items]
 
 
 def _rule_choice(item: Coreference, genders: dict[str, str]) -> int:

@@ -14,11 +14,11 @@ import torch
 from scipy.stats import spearmanr
 
 from bertology_utils.instruments.attention import _projections, attention_maps, summed_divergence
-from bertology_utils.instruments.heads import ablate_each, ablated
+from bertology_utils.instruments.heads import ablate_each, ablated, head_means
 from bertology_utils.models import Specimen
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches, masked_loss
-from bertology_utils.tuning.training import Examples, batches, finetune_seeds, run_seeds
+from bertology_utils.tuning.training import Examples, FineTuned, batches, finetune_seeds, run_seeds
 
 Words = Sequence[Sequence[str]]
 
@@ -182,9 +182,11 @@ def ineffective_share(specimen: Specimen, sentences: Words, pairs: Words | None 
 
 
 @torch.no_grad()
-def ablation_scores(model, batch: dict, keep: torch.Tensor, score, how: str = "uniform") -> np.ndarray:
+def ablation_scores(
+    model, batch: dict, keep: torch.Tensor, score, how: str = "zero", means: torch.Tensor | None = None
+) -> np.ndarray:
     """Scores (items,) with the heads closed where `keep` (layers, heads) is 0; score(model, batch) -> (items,)."""
-    with ablated(model, keep, how):
+    with ablated(model, keep, how, means):
         return score(model, batch).numpy()
 
 
@@ -196,16 +198,21 @@ def keep_without(grid: tuple[int, int], closed: Sequence[tuple[int, int]]) -> to
     return keep
 
 
-def explanation_samples(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[str, np.ndarray]:
-    """Do attention and gradient rank pieces as erasing them does? `attention`, `rollout`, `gradient`, (sentences,).
+def explanation_samples(
+    specimen: Specimen, sentences: Words, seed: int = 0, permutations: int = 5
+) -> dict[str, np.ndarray]:
+    """Do attention and gradient rank pieces as erasing them does, and does it matter where the weights lie?
 
-    One word of each sentence is masked and predicted. Spearman's correlations with the change of the masked word's
-    loss when a piece is replaced by [MASK] (serrano2019attention, jain2019attention, here for a masked LM): of the
-    last layer's attention from the mask, averaged over heads, of `rollout` from the mask through all layers, and of the
-    length of the gradient at the embeddings.
+    One word of each sentence is masked and predicted. `attention`, `rollout`, `gradient` (sentences,): Spearman's
+    correlations with the change of the masked word's loss when a piece is replaced by [MASK] (serrano2019attention,
+    jain2019attention, here for a masked LM): of the last layer's attention from the mask, averaged over heads, of
+    `rollout` from the mask through all layers, and of the length of the gradient at the embeddings. `permuted_last`,
+    `permuted_all`, `erased` (sentences,): medians of `total_variation` between the predictions before and after the
+    weights of the mask were permuted in the last layer, in all layers, or one piece was erased.
     """
     generator = np.random.default_rng(seed)
-    found: dict[str, list[float]] = {"attention": [], "rollout": [], "gradient": []}
+    names = ("attention", "rollout", "gradient", "permuted_last", "permuted_all", "erased")
+    found: dict[str, list[float]] = {name: [] for name in names}
     for encoding in encode_words(specimen, sentences):
         inputs = model_inputs(specimen, [encoding])
         words = [place for place, word in enumerate(encoding.word_ids) if word is not None]
@@ -213,12 +220,61 @@ def explanation_samples(specimen: Specimen, sentences: Words, seed: int = 0) -> 
         label = int(inputs["input_ids"][0, place])
         inputs["input_ids"][0, place] = specimen.tokenizer.mask_token_id
         others = [p for p in words if p != place]
-        maps, slopes = _maps_and_slopes(specimen, inputs, place, label)
+        weights, slopes = _maps_and_slopes(specimen, inputs, place, label)
+        maps = weights.mean(1).numpy()
         guesses = {"attention": maps[-1][place], "rollout": rollout(maps)[place], "gradient": slopes}
-        change = np.abs(_erasure(specimen, inputs, place, label, others))
+        erased, whole = _erasure(specimen, inputs, place, others)
+        change = (whole[label].clamp_min(1e-30).log() - erased[:, label].clamp_min(1e-30).log()).abs().numpy()
         for name, values in guesses.items():
             found[name].append(np.nan_to_num(spearmanr(values[others], change).statistic))
+        found["erased"].append(float(total_variation(erased, whole).median()))
+        orders = torch.from_numpy(np.stack([generator.permutation(len(encoding)) for _ in range(permutations)]))
+        for name, layers in (("permuted_last", [specimen.layers - 1]), ("permuted_all", range(specimen.layers))):
+            shifted = permuted_predictions(specimen, inputs, place, weights, orders, layers)
+            found[name].append(float(total_variation(shifted, whole).median()))
     return {name: np.array(values) for name, values in found.items()}
+
+
+def total_variation(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Half the sum of absolute differences of two distributions, over the last axis: 0 = equal, 1 = disjoint."""
+    return (first - second).abs().sum(-1) / 2
+
+
+@torch.no_grad()
+def permuted_predictions(
+    specimen: Specimen, inputs: dict, place: int, maps: torch.Tensor, orders: torch.Tensor, layers: Sequence[int]
+) -> torch.Tensor:
+    """Probabilities (orders, vocabulary) at `place` when its attention weights are dealt out in other orders.
+
+    jain2019attention: `maps` (layers, heads, pieces, pieces) are the weights of the unaltered run; in each of `layers`
+    (from 0) every head's row at `place` is permuted by each of `orders` (orders, pieces), the same for all heads.
+    """
+    batch = {name: tensor.repeat(len(orders), 1) for name, tensor in inputs.items()}
+    projections, heads = _projections(specimen.encoder), maps.shape[1]
+    with ExitStack() as stack:
+        for layer in layers:
+            seen: dict[str, torch.Tensor] = {}
+            value, output = projections[layer]
+            stack.callback(value.register_forward_hook(_keep_values(seen, heads)).remove)
+            row = maps[layer, :, place][:, orders]  # (heads, orders, pieces)
+            stack.callback(output.register_forward_pre_hook(_look_elsewhere(seen, row, place)).remove)
+        return _place_probabilities(specimen.model(**batch, return_dict=True), place)
+
+
+def _keep_values(seen: dict[str, torch.Tensor], heads: int):
+    def hook(module, arguments, output):
+        seen["values"] = output.unflatten(-1, (heads, -1))  # (orders, pieces, heads, size)
+
+    return hook
+
+
+def _look_elsewhere(seen: dict[str, torch.Tensor], row: torch.Tensor, place: int):
+    def hook(module, arguments):
+        context = arguments[0].clone().unflatten(-1, (len(row), -1))
+        context[:, place] = torch.einsum("hon,onhs->ohs", row, seen["values"])
+        return (context.flatten(-2), *arguments[1:])
+
+    return hook
 
 
 def rollout(maps: np.ndarray) -> np.ndarray:
@@ -232,30 +288,30 @@ def rollout(maps: np.ndarray) -> np.ndarray:
     return found
 
 
-def _maps_and_slopes(specimen: Specimen, inputs: dict, place: int, label: int) -> tuple[np.ndarray, np.ndarray]:
-    """Maps averaged over heads (layers, pieces, pieces), and the length of the gradient at each embedding (pieces,)."""
+def _maps_and_slopes(specimen: Specimen, inputs: dict, place: int, label: int) -> tuple[torch.Tensor, np.ndarray]:
+    """Maps (layers, heads, pieces, pieces), and the length of the gradient at each embedding (pieces,)."""
     embedded = specimen.model.get_input_embeddings()(inputs["input_ids"]).detach().requires_grad_(True)
     rest = {name: tensor for name, tensor in inputs.items() if name != "input_ids"}
     with torch.enable_grad():
         output = specimen.model(inputs_embeds=embedded, **rest, output_attentions=True, return_dict=True)
-        loss = _place_loss(output, place, label).sum()
+        loss = -_place_probabilities(output, place)[:, label].clamp_min(1e-30).log().sum()
         slope = torch.autograd.grad(loss, embedded)[0][0].norm(dim=-1)
-    maps = torch.stack([layer[0].detach().mean(0) for layer in output.attentions])
-    return maps.numpy(), slope.numpy()
+    return torch.stack([layer[0].detach() for layer in output.attentions]), slope.numpy()
 
 
 @torch.no_grad()
-def _erasure(specimen: Specimen, inputs: dict, place: int, label: int, others: list[int]) -> np.ndarray:
-    """Change of the loss when each of the other pieces is replaced by [MASK]: (others,)."""
+def _erasure(specimen: Specimen, inputs: dict, place: int, others: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Probabilities at `place` when each of the other pieces is replaced by [MASK], and when none is: (others,
+    vocabulary), (vocabulary,)."""
     batch = {name: tensor.repeat(len(others) + 1, 1) for name, tensor in inputs.items()}
     batch["input_ids"][torch.arange(len(others)), others] = specimen.tokenizer.mask_token_id
-    losses = _place_loss(specimen.model(**batch, return_dict=True), place, label)
-    return (losses[:-1] - losses[-1]).numpy()
+    found = _place_probabilities(specimen.model(**batch, return_dict=True), place)
+    return found[:-1], found[-1]
 
 
-def _place_loss(output, place: int, label: int) -> torch.Tensor:
+def _place_probabilities(output, place: int) -> torch.Tensor:
     logits = output.logits if "logits" in output else output.prediction_logits
-    return -logits[:, place].log_softmax(-1)[:, label]
+    return logits[:, place].softmax(-1)
 
 
 def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[str, np.ndarray]:
@@ -277,6 +333,9 @@ def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[s
     return found
 
 
+ABLATIONS = ("zero", "mean", "uniform")
+
+
 def removal_samples(
     specimen: Specimen,
     train: Examples,
@@ -285,43 +344,53 @@ def removal_samples(
     seeds: int = 3,
     draws: int = 4,
     seed: int = 0,
+    alone: Sequence[str] = ABLATIONS,
 ) -> dict[str, np.ndarray]:
-    """A linear classifier on the frozen encoder; heads are made uniform (kovaleva2019revealing) one by one and in sets.
+    """A linear classifier on the frozen encoder; heads are closed one by one and in sets, in three ways.
 
-    `intact` (seeds, items) and `majority` (items,) are its scores; `removable` (heads,) says whether one head alone
-    changes the accuracy by less than a point; `without_frame` and `without_random` (items,) close the `chosen` heads,
-    or `draws` random sets as large, and `without_all` every head: the positive control.
+    `intact` (seeds, items) and `majority` (items,) are its scores. By zero (michel2019sixteen, voita2019analyzing):
+    `removable` (heads,) says whether one head alone changes the accuracy by less than a point, `drop` (layers, heads)
+    by how much; `without_frame` and `without_random` (items,) close the `chosen` heads, or `draws` random sets as
+    large, and `without_all` every head: the positive control. The same names with `_mean` and `_uniform` (the ablation
+    of kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its
+    place. `alone` are the ways in which heads are closed one by one, which takes long.
     """
     runs, intact = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), freeze="encoder", epochs=4)
-    model, heads = runs[0].classifier, [run.classifier.head for run in runs]
+    model, score = runs[0].classifier, _mean_rightness(runs)
+    grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(seed)
+    sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
+    parts = batches(specimen, test, budget=256)  # by length: little of a batch is padding
+    means = head_means(model, (part for _, part in batches(specimen, train)))
+    most = np.bincount(train.labels).argmax()
+    found = {"intact": intact.astype(float), "majority": (np.asarray(test.labels) == most).astype(float)}
+    for how in ABLATIONS:
+        end = "" if how == "zero" else f"_{how}"
+        if how in alone:
+            with torch.no_grad():
+                whole = torch.cat([score(model, batch) for _, batch in parts]).mean()
+                single = torch.cat([ablate_each(model, batch, score, how, means) for _, batch in parts], dim=-1)
+            drop = whole - single.mean(-1)
+            found |= {f"removable{end}": (drop.abs() < 0.01).float().numpy().ravel(), f"drop{end}": drop.numpy()}
+        closed = np.empty((2 + draws, len(test)))  # in the order of the items, which is not that of the batch
+        for place, shut in enumerate([list(np.ndindex(grid)), chosen, *sets]):
+            for rows, batch in parts:
+                closed[place, rows] = ablation_scores(model, batch, keep_without(grid, shut), score, how, means)
+        scores = {"without_all": closed[0], "without_frame": closed[1], "without_random": closed[2:].mean(0)}
+        found |= {f"{name}{end}": values for name, values in scores.items()}
+    return found
 
-    def score(model, batch):  # mean over seeds of being right; the frozen encoder is the same for all seeds
-        inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
-        features = model.features(**inputs)
+
+def _mean_rightness(runs: Sequence[FineTuned]):
+    """(model, batch) -> mean over the runs' heads of being right, (items,); they share one frozen encoder."""
+    heads = [run.classifier.head for run in runs]
+
+    def score(model, batch):
+        features = model.features(**{name: tensor for name, tensor in batch.items() if name != "labels"})
         return torch.stack([head(features).argmax(-1) == batch["labels"] for head in heads]).float().mean(0)
 
-    [(rows, batch)] = batches(specimen, test, budget=10**9)
-    with torch.no_grad():
-        whole = score(model, batch).mean()
-        alone = ablate_each(model, batch, score, how="uniform").mean(-1)
-    grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(seed)
-    places = [
-        divmod(int(i), specimen.heads)
-        for _ in range(draws)
-        for i in generator.choice(specimen.layers * specimen.heads, len(chosen), replace=False)
-    ]
-    sets = [places[i : i + len(chosen)] for i in range(0, len(places), len(chosen))]
-    everything = list(np.ndindex(grid))
-    closed = np.empty((2 + draws, len(test)))  # in the order of the items, which is not that of the batch
-    for place, shut in enumerate([everything, chosen, *sets]):
-        closed[place, rows] = ablation_scores(model, batch, keep_without(grid, shut), score)
-    most = np.bincount(train.labels).argmax()
-    return {
-        "intact": intact.astype(float),
-        "majority": (np.asarray(test.labels) == most).astype(float),
-        "removable": ((alone - whole).abs() < 0.01).float().numpy().ravel(),
-        "drop": (whole - alone).numpy(),
-        "without_all": closed[0],
-        "without_frame": closed[1],
-        "without_random": np.mean(closed[2:], axis=0),
-    }
+    return score
+
+
+def _random_heads(grid: tuple[int, int], count: int, generator: np.random.Generator) -> list[tuple[int, int]]:
+    """`count` different heads, 0-based (layer, head)."""
+    return [divmod(int(i), grid[1]) for i in generator.choice(grid[0] * grid[1], count, replace=False)]

@@ -7,10 +7,11 @@ regression. Heads are selected on one half of the items and scored on the other,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 
@@ -33,10 +34,10 @@ from bertology_utils.instruments.relations import (
     head_predictors,
     relation_scores,
 )  # fmt: skip
-from bertology_utils.language.coreference import Coreference
+from bertology_utils.language.coreference import Coreference, rule_choices
 from bertology_utils.models import Specimen
 from bertology_utils.statistics import bootstrap, mean_interval, percentile_interval
-from bertology_utils.text import encode_words
+from bertology_utils.text import Encoding, encode_words
 from bertology_utils.verdicts.published import published_rows
 
 Words = Sequence[Sequence[str]]
@@ -281,29 +282,55 @@ def combined_heads(train: Candidates, test: Candidates, seeds: int = 3) -> dict[
 # --- pairs of words -------------------------------------------------------------------------------------------------
 
 
+Maps = Iterable[tuple[int, Encoding, torch.Tensor]]
+"""(sentence index, encoding, map (layers, heads, pieces, pieces)), as `attention_maps` yields them."""
+
+
 def word_attentions(
-    specimen: Specimen, sentences: Words, links: Sequence[Sequence[tuple[int, int]]]
+    specimen: Specimen,
+    sentences: Words,
+    links: Sequence[Sequence[tuple[int, int]]],
+    maps: Maps | None = None,
 ) -> list[np.ndarray]:
     """Attention from one word to another over the uniform share, each list of links (sentences, layers, heads).
 
-    A list holds one (source, target) for each sentence; all lists are read in one pass.
+    A list holds one (source, target) for each sentence; all lists are read in one pass. `maps` stand in for the
+    specimen's own, for a planted head.
     """
-    found = [np.empty((len(sentences), specimen.layers, specimen.heads)) for _ in links]
-    for index, encoding, maps in attention_maps(specimen, sentences):
+    found: list[dict[int, np.ndarray]] = [{} for _ in links]
+    for index, encoding, weights in maps or attention_maps(specimen, sentences):
         units = _units(encoding.word_ids)
-        words = word_level_map(maps, encoding, keep_special=True)
+        words = word_level_map(weights, encoding, keep_special=True)
         for values, pairs in zip(found, links, strict=True):
             source, target = (units.index(word) for word in pairs[index])
             values[index] = words[:, :, source, target].numpy() * len(units)
-    return found
+    return [np.stack([values[index] for index in range(len(sentences))]) for values in found]
 
 
-def antecedent_hits(specimen: Specimen, items: Sequence[Coreference]) -> np.ndarray:
+def antecedent_hits(specimen: Specimen, items: Sequence[Coreference], maps: Maps | None = None) -> np.ndarray:
     """Whether a head's attention from the pronoun prefers the antecedent to its rival: (items, layers, heads)."""
     sentences = [list(item.words) for item in items]
     links = [[(item.pronoun, item.antecedent) for item in items], [(item.pronoun, item.rival) for item in items]]
-    right, wrong = word_attentions(specimen, sentences, links)
+    right, wrong = word_attentions(specimen, sentences, links, maps)
     return (right > wrong).astype(float)
+
+
+def planted_antecedents(specimen: Specimen, items: Sequence[Coreference], known: str = "train") -> np.ndarray:
+    """Hits of one planted head that looks where the rules point, and hardly elsewhere: (items, 1, 1).
+
+    The positive control of `antecedent_hits`, scored by it: were such a head there, would it pass?
+    """
+
+    def planted() -> Iterator[tuple[int, Encoding, torch.Tensor]]:
+        words = [list(item.words) for item in items]
+        for index, (encoding, wanted) in enumerate(zip(encode_words(specimen, words), chosen, strict=True)):
+            weights = torch.full((len(encoding), len(encoding)), 0.1 / len(encoding))
+            target = [place for place, word in enumerate(encoding.word_ids) if word == wanted]
+            weights[:, target] += 0.9 / len(target)
+            yield index, encoding, weights[None, None]
+
+    chosen = rule_choices(items, known)
+    return antecedent_hits(specimen, items, planted())
 
 
 def distractor_confusion(specimen: Specimen, pairs: Sequence) -> np.ndarray:

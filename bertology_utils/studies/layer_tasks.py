@@ -28,7 +28,7 @@ from bertology_utils.models import Specimen
 from bertology_utils.studies.ambiguous import pointed_sentences
 from bertology_utils.tuning.changes import blocks_have_own_weights, representation_change, restored
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches
-from bertology_utils.tuning.training import Examples, correctness, finetune_seeds, run_seeds
+from bertology_utils.tuning.training import Examples, FineTuned, correctness, finetune_seeds, run_seeds
 
 Words = Sequence[Sequence[str]]
 GROUPS = {
@@ -378,14 +378,21 @@ def finetuning_samples(
 
 
 def pooling_samples(
-    specimen: Specimen, train: Examples, test: Examples, seeds: int = 3, seed: int = 0, **settings
+    specimen: Specimen,
+    train: Examples,
+    test: Examples,
+    seeds: int = 3,
+    seed: int = 0,
+    runs: Sequence[FineTuned] | None = None,
+    **settings,
 ) -> dict:
     """Probes of the last layer's [CLS] and mean, before and after fine-tuning through [CLS]: (seeds, items).
 
-    Fine-tuned once a seed; each tuned model is probed with that seed's probe.
+    Fine-tuned once a seed, or already (`runs`); each tuned model is probed with that seed's probe.
     """
     places = run_seeds(seed, seeds)
-    runs, _ = finetune_seeds(specimen, train, test, places, pool="cls", **settings)
+    if runs is None:
+        runs, _ = finetune_seeds(specimen, train, test, places, pool="cls", **settings)
     found = {}
     for pool in ("cls", "mean"):
         found[f"{pool}_before"] = sentence_scores(specimen, train, test, pool, seeds=seeds, seed=seed)[-1]
