@@ -250,9 +250,11 @@ def task_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings)
     )
 
 
-def sentence_scores(specimen: Specimen, examples: Examples, test: Examples, pool: str, **settings) -> np.ndarray:
-    """The same probe on pooled sentences, `mean` or `cls`: (layers + 1, seeds, items)."""
-    x, y = (sentence_vectors(specimen, e.sentences, pool) for e in (examples, test))
+def sentence_scores(
+    specimen: Specimen, examples: Examples, test: Examples, pool: str, layers: slice = slice(None), **settings
+) -> np.ndarray:
+    """The same probe on pooled sentences, `mean` or `cls`: (layers, seeds, items), of those of the layers + 1 asked."""
+    x, y = (sentence_vectors(specimen, e.sentences, pool)[layers] for e in (examples, test))
     return probe_correctness(x, examples.labels, y, test.labels, batch=96, steps=120, epochs=1, **settings)
 
 
@@ -393,12 +395,12 @@ def pooling_samples(
     places = run_seeds(seed, seeds)
     if runs is None:
         runs, _ = finetune_seeds(specimen, train, test, places, pool="cls", **settings)
-    found = {}
+    found, last = {}, slice(-1, None)
     for pool in ("cls", "mean"):
-        found[f"{pool}_before"] = sentence_scores(specimen, train, test, pool, seeds=seeds, seed=seed)[-1]
+        found[f"{pool}_before"] = sentence_scores(specimen, train, test, pool, last, seeds=seeds, seed=seed)[0]
         found[f"{pool}_after"] = np.concatenate(
             [
-                sentence_scores(run.specimen, train, test, pool, seeds=1, seed=place)[-1]
+                sentence_scores(run.specimen, train, test, pool, last, seeds=1, seed=place)[0]
                 for place, run in zip(places, runs, strict=True)
             ]
         )
