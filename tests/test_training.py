@@ -135,8 +135,8 @@ def test_ends_of_the_line_are_the_two_models(tiny, tuned):
 
 
 def test_representations_change_and_cka_is_invariant(tiny, tuned):
-    moved = changes.representation_change(tiny, tuned.specimen, TEST.sentences)
-    assert moved.shape == (tiny.layers + 1, len(TEST)) and moved.mean(1)[-1] > 1e-3
+    moved = changes.representation_change(tiny, [tuned.specimen], TEST.sentences)
+    assert moved.shape == (tiny.layers + 1, 1, len(TEST)) and moved[-1].mean() > 1e-3
     vectors = torch.randn(30, 6)
     rotation = torch.linalg.qr(torch.randn(6, 6))[0]
     assert changes.linear_cka(vectors, 3 * vectors @ rotation) == pytest.approx(1)

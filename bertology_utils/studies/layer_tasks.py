@@ -375,7 +375,7 @@ def finetuning_samples(
         ).astype(float)
         for name, chosen in halves.items()
     }
-    change = np.stack([representation_change(specimen, run.specimen, test.sentences) for run in runs], axis=1)
+    change = representation_change(specimen, [run.specimen for run in runs], test.sentences)
     return found | {"tuned": tuned.astype(float), "change": change}
 
 
