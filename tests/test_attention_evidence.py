@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from bertology_utils.instruments.attention import attention_maps, head_statistics
+from bertology_utils.instruments.heads import ablated
 from bertology_utils.instruments.relations import RelationScore, relation_scores
 from bertology_utils.language import coreference
 from bertology_utils.language.grammar import generate
@@ -12,6 +13,7 @@ from bertology_utils.studies import attention_effects as effects
 from bertology_utils.studies import attention_evidence as evidence
 from bertology_utils.studies.layer_tasks import number_examples
 from bertology_utils.text import encode_words, model_inputs
+from bertology_utils.tuning.training import batches, finetune_seeds, run_seeds
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +238,22 @@ def test_removing_heads_gives_a_score_for_every_head_and_item_in_every_way(tiny)
     assert found["intact"].shape == (2, len(test))
     fewer = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=2, alone=["zero"])
     assert set(found) - set(fewer) == {"removable_mean", "removable_uniform", "drop_mean", "drop_uniform"}
+
+
+def test_the_drop_of_a_head_is_one_of_the_probability_of_the_right_class(tiny):
+    train, test = number_examples(20), number_examples(8, split="test")
+    drop = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=1, draws=1, alone=["zero"])["drop"]
+    (run,), _ = finetune_seeds(tiny, train, test, run_seeds(0, 1), freeze="encoder", epochs=4)
+
+    def right() -> float:
+        ((_, batch),) = batches(tiny, test)
+        chances = run.classifier(**{k: v for k, v in batch.items() if k != "labels"}).softmax(-1)
+        return float(chances.gather(-1, batch["labels"][:, None]).mean())
+
+    with torch.no_grad():
+        whole = right()
+        with ablated(run.classifier, effects.keep_without((tiny.layers, tiny.heads), [(1, 0)])):
+            assert drop[1, 0] == pytest.approx(whole - right(), abs=1e-5)
 
 
 def test_heads_are_closed_by_zero(tiny, monkeypatch):

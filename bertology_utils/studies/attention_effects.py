@@ -6,7 +6,7 @@ where a head looks but what follows from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import numpy as np
@@ -349,14 +349,15 @@ def removal_samples(
     """A linear classifier on the frozen encoder; heads are closed one by one and in sets, in three ways.
 
     `intact` (seeds, items) and `majority` (items,) are its scores. By zero (michel2019sixteen, voita2019analyzing):
-    `removable` (heads,) says whether one head alone changes the accuracy by less than a point, `drop` (layers, heads)
-    by how much; `without_frame` and `without_random` (items,) close the `chosen` heads, or `draws` random sets as
+    `removable` (heads,) says whether one head alone changes the probability of the right class by less than a point,
+    `drop` (layers, heads) by how much: on few items the count of right answers moves that far by chance. In accuracy,
+    `without_frame` and `without_random` (items,) close the `chosen` heads, or `draws` random sets as
     large, and `without_all` every head: the positive control. The same names with `_mean` and `_uniform` (the ablation
     of kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its
     place. `alone` are the ways in which heads are closed one by one, which takes long.
     """
     runs, intact = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), freeze="encoder", epochs=4)
-    model, score = runs[0].classifier, _mean_rightness(runs)
+    model, score, chance = runs[0].classifier, _mean_over(runs, _rightness), _mean_over(runs, _probability)
     grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(seed)
     sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
     parts = batches(specimen, test, budget=256)  # by length: little of a batch is padding
@@ -367,8 +368,8 @@ def removal_samples(
         end = "" if how == "zero" else f"_{how}"
         if how in alone:
             with torch.no_grad():
-                whole = torch.cat([score(model, batch) for _, batch in parts]).mean()
-                single = torch.cat([ablate_each(model, batch, score, how, means) for _, batch in parts], dim=-1)
+                whole = torch.cat([chance(model, batch) for _, batch in parts]).mean()
+                single = torch.cat([ablate_each(model, batch, chance, how, means) for _, batch in parts], dim=-1)
             drop = whole - single.mean(-1)
             found |= {f"removable{end}": (drop.abs() < 0.01).float().numpy().ravel(), f"drop{end}": drop.numpy()}
         closed = np.empty((2 + draws, len(test)))  # in the order of the items, which is not that of the batch
@@ -380,13 +381,21 @@ def removal_samples(
     return found
 
 
-def _mean_rightness(runs: Sequence[FineTuned]):
-    """(model, batch) -> mean over the runs' heads of being right, (items,); they share one frozen encoder."""
+def _rightness(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    return (logits.argmax(-1) == labels).float()
+
+
+def _probability(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    return logits.softmax(-1).gather(-1, labels[:, None])[:, 0]
+
+
+def _mean_over(runs: Sequence[FineTuned], judge: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]):
+    """(model, batch) -> mean of `judge` over the runs' heads, (items,); they share one frozen encoder."""
     heads = [run.classifier.head for run in runs]
 
     def score(model, batch):
         features = model.features(**{name: tensor for name, tensor in batch.items() if name != "labels"})
-        return torch.stack([head(features).argmax(-1) == batch["labels"] for head in heads]).float().mean(0)
+        return torch.stack([judge(head(features), batch["labels"]) for head in heads]).mean(0)
 
     return score
 
