@@ -134,3 +134,8 @@ def test_expected_layer_and_centre_of_gravity_by_hand():
     assert probes.centre_of_gravity(np.array([0.5, 0.0, 0.5])) == pytest.approx(1)
     draws = probes.shuffled_expected_layers(np.array([0.5, 0.7, 0.6, 0.9]), draws=400)
     assert draws.mean() == pytest.approx(2, abs=0.3)
+
+
+def test_items_are_those_of_plain_indexing():
+    scaled, rows = torch.randn(3, 20, 4), torch.randint(20, (2, 5))
+    assert torch.equal(probes._items(scaled, rows), scaled[:, rows])

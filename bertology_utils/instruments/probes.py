@@ -103,7 +103,7 @@ def train_probe(
     scaled = scaled @ whiten
 
     def loss(rows: torch.Tensor) -> torch.Tensor:  # rows: (seeds, batch)
-        logits = _forward(scaled[:, rows], stages, bool(hidden))
+        logits = _forward(_items(scaled, rows), stages, bool(hidden))
         prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * len(target))
         return _cross_entropy(logits, target[rows]) + prior
 
@@ -268,7 +268,7 @@ def train_scalar_mix(
         return (10 * mixing).masked_fill(~readable[:, None], -torch.inf).softmax(-1)
 
     def loss(rows: torch.Tensor) -> torch.Tensor:
-        logits = _forward(_mixed(shares(), scaled[:, rows]), stages, bool(hidden))
+        logits = _forward(_mixed(shares(), _items(scaled, rows)), stages, bool(hidden))
         prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * len(target))
         return _cross_entropy(logits, target[rows]) + prior
 
@@ -302,6 +302,11 @@ def shuffled_expected_layers(scores: np.ndarray, draws: int = 1000, seed: int = 
     gains = np.diff(np.asarray(scores, dtype=float))
     shuffled = generator.permuted(np.tile(gains, (draws, 1)), axis=1)
     return expected_layer(np.concatenate([np.zeros((1, draws)), shuffled.cumsum(1).T]))
+
+
+def _items(scaled: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """`scaled[:, rows]` in a fraction of its time: (layers, items, width), (seeds, batch) to (layers, *rows, width)."""
+    return scaled.index_select(1, rows.flatten()).unflatten(1, rows.shape)
 
 
 def _mixed(shares: torch.Tensor, scaled: torch.Tensor) -> torch.Tensor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import compress
 
 import numpy as np
@@ -126,7 +127,7 @@ def sentence_task(name: str, train: int, test: int, seed: int = 0, source: str =
 
 def _sentence_part(name: str, n: int, seed: int, split: str, source: str) -> Part:
     """The first `n` sentences that the task has a label for; most tasks take all, and so share their sentences."""
-    sentences = draw_sentences(n if name in TOTAL else 5 * n, seed, split, source)
+    sentences = _drawn(n if name in TOTAL else 5 * n, seed, split, source)
     generator = np.random.default_rng(seed)
     if name in ALTERATIONS:
         changed = ((s.words, ALTERATIONS[name](s, sentences, generator)) for s in sentences)
@@ -137,6 +138,11 @@ def _sentence_part(name: str, n: int, seed: int, split: str, source: str) -> Par
         labelled = [(s.words, SENTENCE_LABELS[name](s)) for s in sentences]
         words, labels = zip(*[pair for pair in labelled if pair[1] is not None][:n], strict=True)
     return Part(words, [(i,) for i in range(len(words))], labels)
+
+
+@lru_cache(maxsize=4)  # the tasks ask for the same sentences, ten times over
+def _drawn(n: int, seed: int, split: str, source: str) -> tuple[Sentence, ...]:
+    return tuple(draw_sentences(n, seed, split, source))
 
 
 def _top_constituents(sentence: Sentence) -> str:
