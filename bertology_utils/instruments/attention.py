@@ -231,6 +231,12 @@ def word_level_map(maps: torch.Tensor, encoding: Encoding, keep_special: bool = 
     return averages @ maps @ members.T
 
 
+def map_units(word_ids: Sequence[int | None]) -> list[int]:
+    """The units of a `word_level_map` that keeps special pieces: a word's index, -1 for a special piece."""
+    seen = dict.fromkeys(("special", place) if word is None else word for place, word in enumerate(word_ids))
+    return [-1 if isinstance(unit, tuple) else unit for unit in seen]
+
+
 def sentence_map(
     specimen: Specimen, sentence: Sequence[str], among_words: bool = False
 ) -> tuple[list[str], np.ndarray]:

@@ -18,10 +18,11 @@ from scipy.stats import spearmanr
 from bertology_utils.data.material import EMBEDDED, draw, fits, rows
 from bertology_utils.data.readers import split_words
 from bertology_utils.instruments.attention import attention_maps
+from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.language.grammar import Grammar
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, encode_words, model_inputs
-from bertology_utils.tuning.classification_tasks import _event
+from bertology_utils.tuning.classification_tasks import event
 from bertology_utils.tuning.training import Examples, FineTuned
 
 ANSWERS = ("not_entailment", "entailment")
@@ -60,7 +61,7 @@ def _generated(n: int, seed: int, split: str) -> list[tuple[tuple[str, ...], tup
 
 def _deed(grammar: Grammar) -> tuple[str, ...]:
     """`the king thanked the cook .`: the asker's words are those from the verb on."""
-    sentence, agent, patient = _event(grammar)
+    sentence, agent, patient = event(grammar)
     return sentence(agent, patient, False)
 
 
@@ -122,9 +123,8 @@ def answer_samples(
     after = [shared_masses(run.specimen, test) for run in runs]
     found = {f"{name}_before": values for name, values in before.items()}
     found |= {f"{name}_after": np.stack([one[name] for one in after]) for name in before}
-    most = np.bincount(train.labels).argmax()
     found["tuned"] = np.stack([run.correct for run in runs]).astype(float)
-    return found | {"majority": (np.asarray(test.labels) == most).astype(float)}
+    return found | {"majority": majority_baseline(train.labels, test.labels)}
 
 
 # --- attribution ----------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import torch
 from scipy.stats import spearmanr
 
 from bertology_utils.instruments.attention import _projections, attention_maps, summed_divergence
+from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.instruments.heads import ablate_each, ablated, head_means
 from bertology_utils.models import Specimen
 from bertology_utils.text import encode_words, model_inputs
@@ -351,10 +352,10 @@ def removal_samples(
     `intact` (seeds, items) and `majority` (items,) are its scores. By zero (michel2019sixteen, voita2019analyzing):
     `removable` (heads,) says whether one head alone changes the probability of the right class by less than a point,
     `drop` (layers, heads) by how much: on few items the count of right answers moves that far by chance. In accuracy,
-    `without_frame` and `without_random` (items,) close the `chosen` heads, or `draws` random sets as
-    large, and `without_all` every head: the positive control. The same names with `_mean` and `_uniform` (the ablation
-    of kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its
-    place. `alone` are the ways in which heads are closed one by one, which takes long.
+    `without_frame` and `without_random` (items,) close the `chosen` heads, or `draws` random sets as large, and
+    `without_all` every head: the positive control. The same names with `_mean` and `_uniform` (the ablation of
+    kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its place.
+    `alone` are the ways in which heads are closed one by one, which takes long.
     """
     runs, intact = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), freeze="encoder", epochs=4)
     model, score, chance = runs[0].classifier, _mean_over(runs, _rightness), _mean_over(runs, _probability)
@@ -362,8 +363,7 @@ def removal_samples(
     sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
     parts = batches(specimen, test, budget=256)  # by length: little of a batch is padding
     means = head_means(model, (part for _, part in batches(specimen, train)))
-    most = np.bincount(train.labels).argmax()
-    found = {"intact": intact.astype(float), "majority": (np.asarray(test.labels) == most).astype(float)}
+    found = {"intact": intact.astype(float), "majority": majority_baseline(train.labels, test.labels)}
     for how in ABLATIONS:
         end = "" if how == "zero" else f"_{how}"
         if how in alone:

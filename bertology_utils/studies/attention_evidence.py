@@ -21,6 +21,7 @@ from bertology_utils.instruments.attention import (
     HeadStatistics,
     attention_maps,
     head_statistics,
+    map_units,
     target_masks,
     word_level_map,
 )
@@ -87,7 +88,7 @@ def received_shares(specimen: Specimen, sentences: Words) -> tuple[np.ndarray, n
     """
     forms, shares = [], []
     for index, encoding, maps in attention_maps(specimen, sentences):
-        units = _units(encoding.word_ids)
+        units = map_units(encoding.word_ids)
         received = word_level_map(maps, encoding, keep_special=True).mean((0, 1, 2)).numpy()
         for place, unit in enumerate(units):
             if unit >= 0:
@@ -103,12 +104,6 @@ def punctuation_and_peers(forms: np.ndarray, shares: np.ndarray, peers: int = 3)
         raise BertologyError("There is no full stop to compare with.")
     words = sorted((w for w in counts if w not in PUNCTUATION), key=lambda w: abs(np.log(counts[w] / counts["."])))
     return {"punctuation": shares[forms == "."], "peers": shares[np.isin(forms, words[:peers])]}
-
-
-def _units(word_ids: Sequence[int | None]) -> list[int]:
-    """The units of a word-level map with special pieces: the word's index, -1 for a special piece."""
-    seen = dict.fromkeys(("special", place) if word is None else word for place, word in enumerate(word_ids))
-    return [-1 if isinstance(unit, tuple) else unit for unit in seen]
 
 
 # --- relations ------------------------------------------------------------------------------------------------------
@@ -155,7 +150,7 @@ def attachment_by_head(specimen: Specimen, sentences: Sequence, keep_special: bo
         edges.setdefault(edge.sentence, []).append(edge)
     hits = np.full((len(sentences), specimen.layers, specimen.heads), np.nan)
     for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
-        units = _units(encoding.word_ids) if keep_special else list(range(len(sentences[index].words)))
+        units = map_units(encoding.word_ids) if keep_special else list(range(len(sentences[index].words)))
         words = word_level_map(maps, encoding, keep_special)
         words.diagonal(dim1=-2, dim2=-1).fill_(-1)
         chosen = np.array(units)[words.argmax(-1).numpy()]  # (layers, heads, units)
@@ -298,8 +293,8 @@ def word_attentions(
     specimen's own, for a planted head.
     """
     found: list[dict[int, np.ndarray]] = [{} for _ in links]
-    for index, encoding, weights in maps or attention_maps(specimen, sentences):
-        units = _units(encoding.word_ids)
+    for index, encoding, weights in attention_maps(specimen, sentences) if maps is None else maps:
+        units = map_units(encoding.word_ids)
         words = word_level_map(weights, encoding, keep_special=True)
         for values, pairs in zip(found, links, strict=True):
             source, target = (units.index(word) for word in pairs[index])

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertology_utils.instruments.attention import attention_maps, word_level_map
+from bertology_utils.instruments.attention import attention_maps, map_units, word_level_map
+from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.models import Specimen
 from bertology_utils.text import encode_words
 from bertology_utils.tuning.training import Examples, FineTuned
@@ -49,15 +50,9 @@ def class_weights(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> lis
     found: dict[int, np.ndarray] = {}
     for index, encoding, maps in attention_maps(specimen, sentences):
         row = word_level_map(maps[-1:], encoding, keep_special=True)[0, :, 0].mean(0)
-        words = [place for place, word in enumerate(_units(encoding.word_ids)) if word is not None]
+        words = [place for place, word in enumerate(map_units(encoding.word_ids)) if word >= 0]
         found[index] = (row[words] / row[words].sum()).numpy()
     return [found[index] for index in range(len(sentences))]
-
-
-def _units(word_ids: Sequence[int | None]) -> list[int | None]:
-    """The units of a word-level map that keeps special pieces: a word's index, None for a special piece."""
-    seen = dict.fromkeys(("special", place) if word is None else word for place, word in enumerate(word_ids))
-    return [None if isinstance(unit, tuple) else unit for unit in seen]
 
 
 @torch.no_grad()
@@ -119,10 +114,9 @@ def guide_samples(
                 for (words, present, labels), own in zip(sides, frozen, strict=True)
             ]
             found[name].append(guided_correct(*both, seed))
-    most = np.bincount(train.labels).argmax()
     samples = {name: np.stack(values).astype(float) for name, values in found.items()}
     samples["tuned"] = np.stack([run.correct for run in runs]).astype(float)
-    return samples | {"majority": (np.asarray(test.labels) == most).astype(float)}
+    return samples | {"majority": majority_baseline(train.labels, test.labels)}
 
 
 def _weights(name: str, frozen: Sequence[np.ndarray], longest: int, drawn: np.random.Generator) -> Tensor | None:

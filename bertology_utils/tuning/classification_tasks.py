@@ -119,7 +119,7 @@ def _acceptability(grammar: Grammar, seed: int) -> Iterator[Item]:
 # ---------------------------------------------------------------- two sentences
 
 
-def _event(grammar: Grammar) -> tuple[Callable[[Phrase, Phrase, bool], Words], Phrase, Phrase]:
+def event(grammar: Grammar) -> tuple[Callable[[Phrase, Phrase, bool], Words], Phrase, Phrase]:
     """A deed between two persons: (sentence of agent, patient and voice; agent; patient)."""
     mutual = [v for v in grammar.lexicon.verbs["transitive"] if set(PERSON) <= set(v.subjects) & set(v.objects)]
     verb = grammar.pick(mutual)
@@ -140,7 +140,7 @@ def _forms(phrase: Phrase) -> list[str]:
 def _entailment(grammar: Grammar, seed: int) -> Iterator[Item]:
     """Does "the cook was thanked by the king" follow from "the king thanked the cook"? Both pairs have equal words."""
     while True:
-        sentence, agent, patient = _event(grammar)
+        sentence, agent, patient = event(grammar)
         passive = grammar.chance(0.5)
         label = int(grammar.chance(0.5))
         roles = (agent, patient) if label else (patient, agent)
@@ -151,10 +151,10 @@ def _entailment(grammar: Grammar, seed: int) -> Iterator[Item]:
 def _paraphrase(grammar: Grammar, seed: int) -> Iterator[Item]:
     """The same deed told in the other voice, or with another person in place of one of the two."""
     while True:
-        sentence, agent, patient = _event(grammar)
+        sentence, agent, patient = event(grammar)
         passive = grammar.chance(0.5)
         label = int(grammar.chance(0.5))
-        _, stranger, _ = _event(grammar)
+        _, stranger, _ = event(grammar)
         if len({tuple(_forms(p)) for p in (agent, patient, stranger)}) < 3:
             continue
         changed = (stranger, patient) if grammar.chance(0.5) else (agent, stranger)
