@@ -103,6 +103,7 @@ def test_fine_tuning_samples_have_their_shapes_and_leave_the_specimen_alone(tiny
     train, test = layer_tasks.number_examples(12), layer_tasks.number_examples(8, split="test")
     found = layer_tasks.finetuning_samples(tiny, train, test, seeds=2, epochs=1)
     assert found["change"].shape == (tiny.layers + 1, 2, len(test)) and found["restored_top"].shape == (2, len(test))
+    assert found["majority"].tolist() == [max(np.mean(test.labels), 1 - np.mean(test.labels))] * len(test)
     pooled = layer_tasks.pooling_samples(tiny, train, test, seeds=2, epochs=1)
     assert {values.shape for values in pooled.values()} == {(2, len(test))}
     assert all(torch.equal(value, before[name]) for name, value in tiny.model.state_dict().items())

@@ -368,7 +368,8 @@ def finetuning_samples(
     """Fine-tunes, then rolls layers back to the start (hao2019visualizing): `tuned`, `restored_bottom`, `restored_top`
     (seeds, items), and the `change` of sentence vectors, 1 - cosine, (layers + 1, seeds, items).
 
-    Blocks that share their weights cannot be rolled back apart: there is no `restored_...` of them.
+    `majority` (items,) is the share of the most frequent test label: a constant, since the labels are balanced by
+    design and not drawn. Blocks that share their weights cannot be rolled back apart: no `restored_...` of them.
     """
     runs, tuned = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), **settings)
     half, layers = specimen.layers // 2, specimen.layers
@@ -382,7 +383,8 @@ def finetuning_samples(
         for name, chosen in halves.items()
     }
     change = representation_change(specimen, [run.specimen for run in runs], test.sentences)
-    return found | {"tuned": tuned.astype(float), "change": change}
+    majority = np.full(len(test), np.bincount(test.labels).max() / len(test))
+    return found | {"tuned": tuned.astype(float), "change": change, "majority": majority}
 
 
 def pooling_samples(
