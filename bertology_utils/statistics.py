@@ -4,6 +4,7 @@ Items (sentences, pairs, words) are the sampling units. What was trained comes a
 resampled. A bare float is never a result here.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ class Measurement:
     unit: str = ""
 
     def __str__(self) -> str:
-        return f"{short(self.value)}{self.unit} [{short(self.low)}, {short(self.high)}]"
+        return f"{short(self.value)}{self.unit} [{', '.join(short_ends(self.low, self.high))}]"
 
     def in_per_cent(self, name: str) -> dict[str, float]:
         """A share as three columns of a table: `name`, `name_low` and `name_high`."""
@@ -41,6 +42,15 @@ def short(value: float, sign: str = "") -> str:
     """A value for readers: three significant digits, whole from a thousand on, and no trace of rounding errors."""
     value = 0.0 if abs(value) < ROUNDING else value
     return format(value, f"{sign},.0f" if abs(value) >= 1000 else f"{sign}.3g")
+
+
+def short_ends(low: float, high: float, sign: str = "") -> tuple[str, str]:
+    """Both ends of an interval to the same decimal, the one that leaves the larger end three significant digits."""
+    largest = max(abs(low), abs(high))
+    if not 0.001 <= largest < 1000:
+        return short(low, sign), short(high, sign)
+    places = 2 - math.floor(math.log10(largest))
+    return format(low, f"{sign}.{places}f"), format(high, f"{sign}.{places}f")
 
 
 def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bertology_utils.statistics import as_samples, bootstrap, by_unit, mean_interval, permutation_test
+from bertology_utils.statistics import as_samples, bootstrap, by_unit, mean_interval, permutation_test, short_ends
 
 
 def test_mean_interval_covers_the_truth():
@@ -87,3 +87,9 @@ def test_intervals_over_few_seeds_or_items_miss_the_truth_in_one_case_of_twenty(
     generator = np.random.default_rng(0)
     intervals = [mean_interval(generator.normal(size=shape) + np.zeros(shape), seed=k) for k in range(300)]
     assert np.mean([not (m.low <= 0 <= m.high) for m in intervals]) < 0.1
+
+
+def test_both_ends_of_an_interval_are_rounded_alike():
+    assert short_ends(-0.222, 1.47e-5, "+") == ("-0.222", "+0.000")
+    assert short_ends(0.0052, 3.21) == ("0.01", "3.21")
+    assert short_ends(-12.34, 2000) == ("-12.3", "2,000")

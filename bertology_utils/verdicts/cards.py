@@ -11,7 +11,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bertology_utils.statistics import ROUNDING, short
+from bertology_utils.statistics import ROUNDING, short, short_ends
 from bertology_utils.verdicts.predictions import ClauseResult, deciding
 
 # The word always stands beside the icon, so that no verdict is told by colour or sign alone.
@@ -149,7 +149,7 @@ def _clause_row(who: str, clause: ClauseResult, role: str = "") -> str:
         short(clause.left),
         short(clause.right),
         short(clause.difference, "+"),
-        f"{short(clause.low, '+')} to {short(clause.high, '+')}",
+        " to ".join(short_ends(clause.low, clause.high, "+")),
     ]
     return (
         f'<tr class="verdict-{who}"><th scope="row">{who}</th>'
