@@ -77,8 +77,9 @@ def bootstrap(
     """Bootstrap distribution of a vector-valued statistic of the means of named samples.
 
     Samples with the same number of items are paired: they share resampled items; the same holds for seeds; few
-    of either are `widened`. Samples of zeros and ones get one extra success and one extra failure in each resample
-    (Agresti and Caffo 2000), so that a perfect score on few items does not come with an interval of width zero.
+    of either are `widened`. A sample of zeros and ones gets two more items in each resample, successes or failures
+    by the toss of a coin: neither a perfect score on few items nor two samples that agree on each of them come with
+    an interval of width zero. It is then that of Agresti and Min (2005), 1 / (items + 2) the error of a difference.
 
     Returns:
         `(resamples, values)`.
@@ -89,7 +90,10 @@ def bootstrap(
     runs = {len(array) for array in arrays.values() if array.ndim == 2}
     item_weights = {n: widened(resample_weights(n, resamples, rng)) for n in sorted(axes)}
     seed_weights = {n: widened(resample_weights(n, resamples, rng)) for n in sorted(runs)}
-    means = {name: _resampled_means(array, resamples, item_weights, seed_weights) for name, array in arrays.items()}
+    means = {}
+    for name, array in sorted(arrays.items()):  # in one order, so that the tosses do not depend on the caller's
+        drawn = _resampled_means(array, resamples, item_weights, seed_weights)
+        means[name] = _with_two_tosses(drawn, array.shape[-1], rng) if is_binary(array) else drawn
     rows = (dict(zip(means, row, strict=True)) for row in zip(*means.values(), strict=True))
     return np.array([statistic(row) for row in rows], dtype=float)
 
@@ -125,8 +129,11 @@ def _resampled_means(
     means = items[n] @ (array - centre).astype(np.float32).T
     if array.ndim == 2:
         means = (means * seeds[len(array)]).sum(1)
-    means = means.astype(float) + centre
-    return (means * n + 1) / (n + 2) if is_binary(array) else means
+    return means.astype(float) + centre
+
+
+def _with_two_tosses(means: np.ndarray, items: int, rng: np.random.Generator) -> np.ndarray:
+    return (means * items + rng.binomial(2, 0.5, len(means))) / (items + 2)
 
 
 def by_unit(values: Sequence[float], units: Sequence[Sequence[str]]) -> np.ndarray:

@@ -93,3 +93,13 @@ def test_both_ends_of_an_interval_are_rounded_alike():
     assert short_ends(-0.222, 1.47e-5, "+") == ("-0.222", "+0.000")
     assert short_ends(0.0052, 3.21) == ("0.01", "3.21")
     assert short_ends(-12.34, 2000) == ("-12.3", "2,000")
+
+
+@pytest.mark.parametrize("n", [20, 100])
+def test_samples_that_agree_on_every_item_leave_room_for_doubt(n):
+    right = np.arange(n) % 2.0
+    draws = bootstrap(lambda means: np.array([means["a"] - means["b"]]), {"a": right, "b": right.copy()})
+    assert np.isclose(draws.std(), 1 / (n + 2), rtol=0.1)  # Agresti and Min 2005
+    assert np.mean(np.abs(draws) < 1e-12) < 0.5
+    again = bootstrap(lambda means: np.array([means["a"] - means["b"]]), {"b": right, "a": right})
+    assert np.array_equal(draws, again)
