@@ -69,7 +69,7 @@ def test_planted_kinds_are_found_in_their_layer_alone():
     labels = generator.integers(3, size=240)
     planted, noise = np.eye(3)[labels] * 6 + generator.normal(size=(240, 3)), generator.normal(size=(240, 3))
     layers = np.stack([noise, planted]).astype(np.float32)
-    found = cluster(layers[:, :160], layers[:, 160:], 3, range(3))
+    found = cluster(layers[:, :160], layers[:, 160:], 3, range(3), groups=range(160))
     assert found.shape == (2, 3, 80)
     noise_score, planted_score = (
         np.mean([information_values(c, labels[160:]).mean() for c in layer]) for layer in found

@@ -139,3 +139,24 @@ def test_expected_layer_and_centre_of_gravity_by_hand():
 def test_items_are_those_of_plain_indexing():
     scaled, rows = torch.randn(3, 20, 4), torch.randint(20, (2, 5))
     assert torch.equal(probes._items(scaled, rows), scaled[:, rows])
+
+
+def test_seeds_share_all_items_or_none():
+    groups = [0, 0, 1, 2, 2, 2, 3, 4, 5, 5]
+    assert probes.items_of_seeds(4, 2, None).tolist() == [[0, 1, 2, 3]] * 2
+    read = probes.items_of_seeds(len(groups), 2, groups, seed=3)
+    sides = [{groups[item] for item in side.tolist()} for side in read]
+    assert not sides[0] & sides[1] and read.shape[0] == 2 and read.shape[1] >= 2
+    with pytest.raises(BertologyError, match="a sentence of its own"):
+        probes.items_of_seeds(3, 4, [0, 1, 2])
+
+
+def test_a_seed_learns_nothing_from_sentences_of_another(planted):
+    features, labels, *_ = planted
+    groups = np.arange(len(labels))
+    mine = probes.items_of_seeds(len(labels), 2, groups)[0].numpy()
+    other = labels.copy()
+    other[np.setdiff1d(groups, mine)] = 0
+    settings = {"classes": int(labels.max()) + 1, "seeds": 2, "groups": groups, "steps": 30, "epochs": 1}
+    first, second = (probes.train_probe(features, known, **settings).logits(features) for known in (labels, other))
+    assert torch.equal(first[:, 0], second[:, 0]) and not torch.equal(first[:, 1], second[:, 1])

@@ -1,4 +1,5 @@
-"""Clusters of vectors against labels: k-means, and mutual information as a mean over items. Needs numpy, scikit-learn.
+"""Clusters of vectors against labels: k-means, and mutual information as a mean over items. Needs numpy, scikit-learn
+and `probes` (for who reads what).
 
 Nothing is trained on labels here. Normalised mutual information is a property of a whole clustering; its
 `information_values` share it out among the items, so that it can be resampled like any other mean.
@@ -11,18 +12,26 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from sklearn.cluster import KMeans
 
+from bertology_utils.instruments.probes import items_of_seeds
+
 RESTARTS = 10  # the best of ten starts counts: the default of the library that jawahar2019what used
 
 
 def cluster(
-    train: np.ndarray, test: np.ndarray, clusters: int, seeds: Sequence[int], restarts: int = RESTARTS
+    train: np.ndarray,
+    test: np.ndarray,
+    clusters: int,
+    seeds: Sequence[int],
+    groups: Sequence[int],
+    restarts: int = RESTARTS,
 ) -> np.ndarray:
     """The k-means cluster of each test item, layer by layer and seed by seed: integers (layers, seeds, items).
 
     `train` (layers, items, width) finds the centres, `test` (layers, items, width) goes to the nearest of them. Each
-    seed starts elsewhere and reads a resample of the training items, so that seeds differ as other items would.
+    seed starts elsewhere and reads training items of its own, dealt out by their `groups` (the sentence of each item),
+    so that seeds differ as other items would.
     """
-    drawn = [np.random.default_rng(seed).integers(train.shape[1], size=train.shape[1]) for seed in seeds]
+    drawn = items_of_seeds(train.shape[1], len(seeds), groups).numpy()
     found = [
         [
             KMeans(clusters, n_init=restarts, random_state=seed).fit(known[rows]).predict(new)

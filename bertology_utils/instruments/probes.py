@@ -3,7 +3,8 @@
 Every probe reads all layers at once: features are ``(layers, items, width)``, and layers and seeds are batch axes of
 one set of matrices, so that a sweep over layers costs one training run. A probe of one layer alone is the same probe
 up to rounding: initial weights and the order of the items depend on the seed only. Several seeds
-differ in both. Features are standardised per layer and dimension with the training items' mean and deviation.
+differ in both; with ``groups`` they also read different items, so that their spread holds what the choice of the
+training items does. Features are standardised per layer and dimension with the training items' mean and deviation.
 """
 
 from __future__ import annotations
@@ -86,15 +87,18 @@ def train_probe(
     learning_rate: float = 0.01,
     penalty: float = 1.0,
     seed: int = 0,
+    groups: Sequence[int] | None = None,
 ) -> Probe:
     """Train a softmax probe on every layer: linear, of limited ``rank``, or an MLP with ``hidden`` units.
 
     ``features`` is ``(layers, items, width)``, ``labels`` ``(items,)``. Adam on minibatches with a linear decay, for
     ``epochs`` but at least ``steps`` steps; ``penalty`` is the precision of a Gaussian prior on the weights (in nats,
     divided by the number of items), so it fades as data grow. Layer by layer as in liu2019linguistic, with a fixed
-    length of training in place of early stopping. Raises BertologyError if items and labels disagree.
+    length of training in place of early stopping. Each seed reads ``items_of_seeds``. Raises BertologyError if items
+    and labels disagree.
     """
     features, target = _checked(features, labels)
+    read = items_of_seeds(len(target), seeds, groups, seed)
     classes = classes or int(target.max()) + 1
     standardise = Standardiser.fit(features)
     stages = _initial(len(features), seeds, features.shape[-1], classes, hidden or rank, bool(hidden), seed)
@@ -104,11 +108,11 @@ def train_probe(
 
     def loss(rows: torch.Tensor) -> torch.Tensor:  # rows: (seeds, batch)
         logits = _forward(_items(scaled, rows), stages, bool(hidden))
-        prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * len(target))
+        prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * read.shape[1])
         return _cross_entropy(logits, target[rows]) + prior
 
     parameters = [tensor for stage in stages for tensor in stage]
-    _minimise(loss, parameters, len(target), seeds, epochs, batch, steps, learning_rate, seed)
+    _minimise(loss, parameters, read, epochs, batch, steps, learning_rate, seed)
     return Probe(standardise, _finished(stages, whiten), bool(hidden))
 
 
@@ -189,11 +193,14 @@ def train_selector(
     learning_rate: float = 0.01,
     penalty: float = 1.0,
     seed: int = 0,
+    groups: Sequence[int] | None = None,
 ) -> WordSelector:
     """Learn to point at one word of each sentence, a softmax over its words (the diagnostic classifier of lin2019open).
 
-    ``vectors`` holds ``(layers, words, width)`` a sentence, ``places`` the 0-based index of the wanted word.
+    ``vectors`` holds ``(layers, words, width)`` a sentence, ``places`` the 0-based index of the wanted word; each seed
+    reads ``items_of_seeds``.
     """
+    read = items_of_seeds(len(places), seeds, groups, seed)
     standardise = Standardiser.fit(torch.cat(list(vectors), dim=1).float())
     padded = torch.nn.utils.rnn.pad_sequence([standardise(v.float()).transpose(0, 1) for v in vectors])
     padded = padded.permute(2, 1, 0, 3)  # (layers, sentences, words, width)
@@ -205,10 +212,10 @@ def train_selector(
 
     def loss(rows: torch.Tensor) -> torch.Tensor:
         scores = (padded[:, rows] @ weights[:, :, None, :, None])[..., 0]  # (layers, seeds, batch, words)
-        prior = weights.square().sum() * penalty / (2 * len(target))
+        prior = weights.square().sum() * penalty / (2 * read.shape[1])
         return _cross_entropy(scores.masked_fill(outside[rows], -1e9), target[rows]) + prior
 
-    _minimise(loss, [weights], len(target), seeds, epochs, batch, steps, learning_rate, seed)
+    _minimise(loss, [weights], read, epochs, batch, steps, learning_rate, seed)
     return WordSelector(standardise, weights.detach())
 
 
@@ -249,13 +256,16 @@ def train_scalar_mix(
     learning_rate: float = 0.01,
     penalty: float = 1.0,
     seed: int = 0,
+    groups: Sequence[int] | None = None,
 ) -> ScalarMix:
     """Probe a softmax-weighted sum of layers (tenney2019bert): one mix of all, or with ``cumulative`` mix l of 0..l.
 
     All cumulative mixes train together, as a mask on the mixing logits. Deviations: each layer is standardised, so
-    that shares compare like with like, and the study's common factor is left to the classifier's weights.
+    that shares compare like with like, and the study's common factor is left to the classifier's weights. Each seed
+    reads ``items_of_seeds``.
     """
     features, target = _checked(features, labels)
+    read = items_of_seeds(len(target), seeds, groups, seed)
     layers, _, width = features.shape
     classes = classes or int(target.max()) + 1
     standardise = Standardiser.fit(features)
@@ -269,13 +279,31 @@ def train_scalar_mix(
 
     def loss(rows: torch.Tensor) -> torch.Tensor:
         logits = _forward(_mixed(shares(), _items(scaled, rows)), stages, bool(hidden))
-        prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * len(target))
+        prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * read.shape[1])
         return _cross_entropy(logits, target[rows]) + prior
 
     parameters = [mixing, *(tensor for stage in stages for tensor in stage)]
-    _minimise(loss, parameters, len(target), seeds, epochs, batch, steps, learning_rate, seed)
+    _minimise(loss, parameters, read, epochs, batch, steps, learning_rate, seed)
     fixed = tuple((w.detach(), b.detach()) for w, b in stages)
     return ScalarMix(standardise, shares().detach(), fixed, bool(hidden))
+
+
+def items_of_seeds(items: int, seeds: int, groups: Sequence[int] | None, seed: int = 0) -> torch.Tensor:
+    """Which training items each seed reads: ``(seeds, items a seed)``, all of them without ``groups``.
+
+    ``groups`` numbers the sentence of each item, from 0. The sentences are dealt out at random, each to one seed, and
+    all seeds read as many items as the smallest share has. Probes of the same sentences are too much alike: with other
+    sentences their scores move up to twice as far as an interval over such seeds says.
+    """
+    if groups is None:
+        return torch.arange(items).expand(seeds, -1)
+    dealt = torch.randperm(max(groups) + 1, generator=torch.Generator().manual_seed(seed)) % seeds
+    owner = dealt[torch.as_tensor(groups)]
+    shares = [(owner == one).nonzero()[:, 0] for one in range(seeds)]
+    size = min(map(len, shares))
+    if not size:
+        raise BertologyError(f"{items} training items do not give each of {seeds} seeds a sentence of its own.")
+    return torch.stack([share[:size] for share in shares])
 
 
 def centre_of_gravity(shares: np.ndarray | torch.Tensor) -> np.ndarray:
@@ -369,16 +397,17 @@ def _cross_entropy(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 def _minimise(
     loss: Callable[[torch.Tensor], torch.Tensor],
     parameters: Sequence[torch.Tensor],
-    items: int,
-    seeds: int,
+    read: torch.Tensor,
     epochs: int,
     batch: int,
     steps: int,
     learning_rate: float,
     seed: int,
 ) -> None:
-    """Adam on minibatches ``(seeds, batch)``; each seed reads the items in its own order; the rate falls to zero."""
+    """Adam on minibatches ``(seeds, batch)`` of the items that are ``read (seeds, items a seed)``, each seed in its own
+    order; the rate falls to zero."""
     generator = torch.Generator().manual_seed(seed + 1)
+    seeds, items = read.shape
     batch = min(batch, items)
     a_pass = items // batch
     total = max(epochs * a_pass, steps)
@@ -386,7 +415,7 @@ def _minimise(
     optimiser = torch.optim.Adam(trained, lr=learning_rate)
     for step in range(total):
         if step % a_pass == 0:
-            order = torch.stack([torch.randperm(items, generator=generator) for _ in range(seeds)])
+            order = read.gather(1, torch.stack([torch.randperm(items, generator=generator) for _ in range(seeds)]))
         place = (step % a_pass) * batch
         optimiser.param_groups[0]["lr"] = learning_rate * (1 - step / total)
         optimiser.zero_grad()

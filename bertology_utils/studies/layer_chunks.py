@@ -85,7 +85,7 @@ def chunk_information(
     """Mutual information of span clusters and kinds of chunk: (layers + 1, seeds, test sentences with a span).
 
     Means over sentences are the measure itself; spans of one sentence stay together where it is resampled. As in the
-    study's code, centres are found on some spans (of `train`, a resample of them for each seed) and scored on others
+    study's code, centres are found on some spans (of `train`, each seed on sentences of its own) and scored on others
     (of `test`); here, those are of other sentences. `phrases` bounds the chunks of both.
     """
     drawn = [draw_spans(sentences, n, seed) for sentences, n in zip((train, test), phrases, strict=True)]
@@ -94,5 +94,5 @@ def chunk_information(
     if len(kinds) < 2:
         raise BertologyError("Clusters of chunks need more than one kind of chunk.")
     labels, units = [span.label for span in drawn[1]], [(span.sentence,) for span in drawn[1]]
-    found = cluster(known, new, len(kinds), range(seed, seed + seeds))
+    found = cluster(known, new, len(kinds), range(seed, seed + seeds), [span.sentence for span in drawn[0]])
     return np.array([[by_unit(information_values(c, labels), units) for c in layer] for layer in found])

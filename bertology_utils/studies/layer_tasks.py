@@ -53,6 +53,11 @@ class Part:
     items: Sequence[tuple[int, ...]]
     labels: Sequence[Hashable]
 
+    @property
+    def groups(self) -> list[int]:
+        """The sentence of each item."""
+        return [item[0] for item in self.items]
+
 
 @dataclass(frozen=True)
 class Task:
@@ -246,11 +251,14 @@ class LayerFeatures:
 
 
 def task_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings) -> np.ndarray:
-    """0/1 of a linear probe on each layer: (layers + 1, seeds, items); settings as in `probes.train_probe`."""
+    """0/1 of a linear probe on each layer: (layers + 1, seeds, items); settings as in `probes.train_probe`.
+
+    Each seed trains on sentences of its own, so that an interval over seeds is one over training sentences too.
+    """
     train, test, names = encode_labels(task.train.labels, task.test.labels)
     if len(names) < 2:
         raise BertologyError(f"The task '{task.name}' has a single label in training.")
-    options = {"batch": 96, "steps": 120, "epochs": 1} | settings
+    options = {"batch": 96, "steps": 120, "epochs": 1, "groups": task.train.groups} | settings
     return probe_correctness(
         features.of(task.train), train, features.of(task.test), test, classes=len(names), seeds=seeds, **options
     )
@@ -307,7 +315,8 @@ def subject_scores(
     ]
     vectors = [word_vectors(specimen, [list(s.words) for s in part]) for part in parts]
     places = [[s.target for s in part] for part in parts]
-    probe = train_selector(vectors[0], places[0], seeds=seeds, seed=seed, steps=steps, epochs=1)
+    own = range(len(places[0]))  # each seed trains on sentences of its own
+    probe = train_selector(vectors[0], places[0], seeds=seeds, seed=seed, steps=steps, epochs=1, groups=own)
     return probe.correct(vectors[1], places[1])
 
 
@@ -322,9 +331,11 @@ def depth_scores(
 
 
 def mix_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings) -> tuple[np.ndarray, np.ndarray]:
-    """Cumulative scores (layers + 1, seeds, items), shares of the full mix (seeds, layers + 1); tenney2019bert."""
+    """Cumulative scores (layers + 1, seeds, items), shares of the full mix (seeds, layers + 1); tenney2019bert.
+
+    Seeds are those of `task_scores`."""
     train, test, names = encode_labels(task.train.labels, task.test.labels)
-    options = {"batch": 96, "steps": 120, "epochs": 1} | settings
+    options = {"batch": 96, "steps": 120, "epochs": 1, "groups": task.train.groups} | settings
     mix = train_scalar_mix(features.of(task.train), train, cumulative=True, classes=len(names), seeds=seeds, **options)
     return mix.correct(features.of(task.test), test), mix.shares[-1].numpy()
 
