@@ -89,7 +89,7 @@ def rerun(
     out: Annotated[Path | None, typer.Option(help="The table; results/reruns.csv by default.", dir_okay=False)] = None,
     root: Root = None,
 ) -> None:
-    """Run chapters again with other seeds, keep their verdicts, and say how many of them flip."""
+    """Run chapters again with other seeds, keep their verdicts and how far values spread, and say how many flip."""
     from bertology_utils.running.runner import run_jobs
     from bertology_utils.verdicts import reruns
 
@@ -100,6 +100,8 @@ def rerun(
     check(run_jobs(planned, workers=jobs, console=Console(stderr=True)), len(planned))
     verdicts = reruns.verdicts_of(planned)
     reruns.write(out or folder / reruns.PATH, verdicts)
+    if out is None:
+        reruns.write_checks(folder / reruns.CHECKS, reruns.checks_of(planned))
     rows = [
         (chapter, str(found.claims), str(found.seeds), f"{found.flipped}/{found.verdicts}", str(found.opposed))
         for (_, _, chapter), found in reruns.by_chapter(verdicts).items()

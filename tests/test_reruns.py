@@ -1,7 +1,9 @@
 """Reruns: where they lie, what is kept of them, and flips counted by hand."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from notebook_project import add_notebook, make_project
 from test_book import Balance, claim
@@ -11,7 +13,7 @@ from bertology_utils.data import material
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages import build, contents
 from bertology_utils.pages.speed import speed_table
-from bertology_utils.pages.validity import data_table, rerun_table, twin_table
+from bertology_utils.pages.validity import data_table, interval_table, rerun_table, twin_table
 from bertology_utils.project import Job, plan
 from bertology_utils.running import runner
 from bertology_utils.running.execution import Outcome
@@ -85,6 +87,44 @@ def test_later_runs_replace_earlier_ones_and_nothing_else(tmp_path):
     reruns.write(path, runs("a", "replicates", "contradicts"))
     reruns.write(path, runs("a", "replicates", "replicates")[1:])
     assert reruns.read(path) == runs("a", "replicates", "replicates")
+
+
+def leave_records(root, differences, half=0.196):
+    """One job a difference, whose record holds one clause with an interval of `half` to each side."""
+    jobs = [Job(root, "syntax", seed=seed) for seed in range(1, len(differences) + 1)]
+    for job, difference in zip(jobs, differences, strict=True):
+        clause = {"text": "x > 0", "difference": difference, "low": difference - half, "high": difference + half}
+        still = {"text": "y > 0", "difference": 1.0, "low": 1.0, "high": 1.0}
+        results = [{"id": "a", "model": job.model, "verdict": "replicates", "clauses": [clause, still]}]
+        job.folder.mkdir(parents=True)
+        job.record.write_text(json.dumps({"results": results, "run": {"commit": "abc", "when": "2026-01-02"}}))
+    return jobs
+
+
+def test_the_spread_over_reruns_is_set_beside_what_intervals_imply(tmp_path):
+    differences = np.random.default_rng(0).normal(0, 0.3, size=400)
+    (check,) = reruns.checks_of(leave_records(tmp_path, differences))
+    assert (check.clause, check.seeds) == ("x > 0", 400) and check.error == pytest.approx(0.1, rel=1e-3)
+    assert check.spread == pytest.approx(differences.std(ddof=1))
+    assert reruns.excess_spread([check]) == pytest.approx(3, rel=0.1)
+
+    path = tmp_path / "results" / "interval_checks.csv"
+    reruns.write_checks(path, [check, replace(check, chapter="layers")])
+    reruns.write_checks(path, [replace(check, spread=0.1)])
+    kept = reruns.read_checks(path)
+    assert [(c.chapter, c.spread) for c in kept] == [("layers", check.spread), ("syntax", 0.1)]
+    html = interval_table(kept)
+    assert Balance(html).open == [] and "1 (50.0%)" in html and "0 (0.0%)" in html and interval_table([]) == ""
+
+
+def test_few_reruns_leave_some_spreads_far_off_by_chance(tmp_path):
+    generator = np.random.default_rng(1)
+    checks = [
+        reruns.IntervalCheck("syntax", "a", "x > 0", "m", "live", 5, float(generator.normal(size=5).std(ddof=1)), 1.0)
+        for _ in range(2000)
+    ]
+    far = np.mean([check.spread > 1.5 for check in checks])
+    assert f"{far:.0%}" in ("5%", "6%", "7%") and "<td>6.1%</td>" in interval_table(checks)
 
 
 def test_smoke_runs_and_missing_records_are_refused(tmp_path, capsys):

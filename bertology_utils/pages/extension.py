@@ -167,19 +167,20 @@ class ConflictsDirective(_Generated):
 
 
 class RunsDirective(_Generated):
-    """The record of executed chapters, or what the argument names: real data, the untrained twin, reruns, speed."""
+    """The record of executed chapters, or what the argument names: data, the twin, reruns, their intervals, speed."""
 
     optional_arguments = 1
 
     def html(self) -> str:
-        path, bench = (Path(self.env.srcdir) / name for name in (reruns.PATH, speed.RECORD))
-        self.env.note_dependency(str(path))
-        self.env.note_dependency(str(bench))
+        path, checks, bench = (Path(self.env.srcdir) / name for name in (reruns.PATH, reruns.CHECKS, speed.RECORD))
+        for read in (path, checks, bench):
+            self.env.note_dependency(str(read))
         sections = {
             "chapters": lambda: parts.run_record(contents.load_records(self.executed), self.rows, self.link),
             "data": lambda: validity.data_table(self.rows),
             "twin": lambda: validity.twin_table(self.rows),
             "seeds": lambda: validity.rerun_table(reruns.read(path)),
+            "intervals": lambda: validity.interval_table(reruns.read_checks(checks)),
             "speed": lambda: speed.speed_table(read_json(bench) or []),
         }
         return self.section(sections) or "<p>Nothing of the kind is recorded yet.</p>"

@@ -10,11 +10,15 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from scipy import stats
+
 from bertology_utils.pages.contents import NOT_RUN, SPECIFIC, Row, verdict_of
 from bertology_utils.pages.parts import CHAPTERS, simple_table
 from bertology_utils.project import is_untrained
 from bertology_utils.verdicts.predictions import NOT_TESTABLE
-from bertology_utils.verdicts.reruns import DECIDED, Flips, Verdict, by_chapter, flips
+from bertology_utils.verdicts.reruns import DECIDED, Flips, IntervalCheck, Verdict, by_chapter, excess_spread, flips
+
+FAR = 1.5  # times wider than an interval says: more than its error explains
 
 
 def rerun_table(verdicts: Sequence[Verdict]) -> str:
@@ -41,6 +45,34 @@ def rerun_table(verdicts: Sequence[Verdict]) -> str:
         "it, those on the other side (replicates against contradicts).</p>"
         + simple_table("Reruns with other seeds", heads, lines)
     )
+
+
+def interval_table(checks: Sequence[IntervalCheck]) -> str:
+    """How far measured differences move between reruns, in units of what their intervals imply; empty without any."""
+    if not checks:
+        return ""
+    chapters: dict[tuple[str, str, str], list[IntervalCheck]] = {}
+    for check in checks:
+        chapters.setdefault((check.chapter, check.model, check.profile), []).append(check)
+    lines = [
+        (_chapter(chapter), escape(model), escape(profile), *_spreads(found))
+        for (chapter, model, profile), found in chapters.items()
+    ]
+    lines.append(("All", "", "", *_spreads(checks)))
+    heads = ("Chapter", "Model", "Profile", "Clauses", "Spread / error", f"Above {FAR}", "By chance")
+    return (
+        "<p>The same reruns test the intervals. The spread of a measured difference over reruns is set beside the "
+        "standard error that its interval implies: 1 where intervals are right, below 1 where they are wider than "
+        "need be, above where something varies that they do not know of. Root mean square over clauses; how many lie "
+        f"above {FAR}; and how many would if every interval were right, since few reruns tell a spread roughly.</p>"
+        + simple_table("Spread over reruns and what intervals imply", heads, lines)
+    )
+
+
+def _spreads(checks: Sequence[IntervalCheck]) -> tuple[str, ...]:
+    far = sum(check.spread > FAR * check.error for check in checks)
+    by_chance = sum(stats.chi2.sf((check.seeds - 1) * FAR**2, check.seeds - 1) for check in checks)
+    return str(len(checks)), f"{excess_spread(checks):.2f}", _share(far, len(checks)), f"{by_chance / len(checks):.1%}"
 
 
 def _flips(found: Flips) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 
 A seed draws the items (where there are more than a test asks), the weights that probes start from and the resamples of
 the intervals; the split into training and test words does not depend on it. The verdicts are kept in
-`results/reruns.csv`, one line a claim and seed.
+`results/reruns.csv`, one line a claim and seed. What the same runs say of the intervals, one line a clause, is kept in
+`results/interval_checks.csv`: how far measured values move from rerun to rerun, beside what their intervals imply.
 """
 
 from collections import Counter
@@ -11,12 +12,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+import numpy as np
+from scipy import stats
+
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_csv, read_json, write_csv
 from bertology_utils.project import Job, plan
+from bertology_utils.statistics import LEVEL, ROUNDING
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES
 
 PATH = Path("results") / "reruns.csv"
+CHECKS = Path("results") / "interval_checks.csv"
 DECIDED = {REPLICATES: True, NOT_SPECIFIC: True, CONTRADICTS: False}
 
 
@@ -32,6 +38,25 @@ class Verdict:
     verdict: str
     commit: str
     date: str
+
+
+@dataclass(frozen=True)
+class IntervalCheck:
+    """One clause over several reruns.
+
+    Attributes:
+        spread: the standard deviation of its measured difference over the reruns.
+        error: the standard error that its 95 % intervals imply, their root mean square.
+    """
+
+    chapter: str
+    claim: str
+    clause: str
+    model: str
+    profile: str
+    seeds: int
+    spread: float
+    error: float
 
 
 @dataclass(frozen=True)
@@ -64,9 +89,7 @@ def verdicts_of(jobs: Iterable[Job]) -> list[Verdict]:
     """
     found = []
     for job in jobs:
-        record = read_json(job.record)
-        if not isinstance(record, dict):
-            raise BertologyError(f"{job.label} has no record: run it first.")
+        record = _record(job)
         origin = (str(record["run"]["commit"]), str(record["run"]["when"])[:10])
         found += [
             Verdict(job.chapter, result["id"], result["model"], job.profile, job.seed, result["verdict"], *origin)
@@ -74,6 +97,57 @@ def verdicts_of(jobs: Iterable[Job]) -> list[Verdict]:
             if result["verdict"] != NOT_TESTABLE
         ]
     return found
+
+
+def _record(job: Job) -> dict:
+    record = read_json(job.record)
+    if not isinstance(record, dict):
+        raise BertologyError(f"{job.label} has no record: run it first.")
+    return record
+
+
+def checks_of(jobs: Iterable[Job]) -> list[IntervalCheck]:
+    """How the clauses of the predictions spread over the jobs' records; a clause whose intervals have no width is none.
+
+    Raises:
+        BertologyError: a job that left no record.
+    """
+    measured: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for job in jobs:
+        for result in _record(job)["results"]:
+            for clause in result.get("clauses") or ():
+                key = (job.chapter, result["id"], clause["text"], result["model"], job.profile)
+                error = (clause["high"] - clause["low"]) / (2 * stats.norm.ppf((1 + LEVEL) / 2))
+                measured.setdefault(key, []).append((clause["difference"], error))
+    found = []
+    for key, values in measured.items():
+        differences, errors = zip(*values, strict=True)
+        if len(values) > 1 and max(errors) > ROUNDING:
+            error = float(np.sqrt(np.mean(np.square(errors))))
+            found.append(IntervalCheck(*key, len(values), float(np.std(differences, ddof=1)), error))
+    return found
+
+
+def excess_spread(checks: Sequence[IntervalCheck]) -> float:
+    """How many times wider than their intervals say the clauses spread, root mean square: 1 is right, below is safe."""
+    return float(np.sqrt(np.mean([(check.spread / check.error) ** 2 for check in checks])))
+
+
+def write_checks(path: Path, checks: Sequence[IntervalCheck]) -> None:
+    """Adds checks to a csv file; earlier ones of the same chapter, model and profile are replaced."""
+
+    def run(check: IntervalCheck) -> tuple:
+        return check.chapter, check.model, check.profile
+
+    new = set(map(run, checks))
+    kept = sorted([c for c in read_checks(path) if run(c) not in new] + list(checks), key=lambda c: (*run(c), c.claim))
+    write_csv(path, map(asdict, kept), [field.name for field in fields(IntervalCheck)])
+
+
+def read_checks(path: Path) -> list[IntervalCheck]:
+    """The checks of a csv file, none where there is no file."""
+    kinds = {"seeds": int, "spread": float, "error": float}
+    return [IntervalCheck(**row | {name: kind(row[name]) for name, kind in kinds.items()}) for row in read_csv(path)]
 
 
 def write(path: Path, verdicts: Sequence[Verdict]) -> None:
