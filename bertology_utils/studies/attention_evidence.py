@@ -35,7 +35,7 @@ from bertology_utils.instruments.relations import (
     head_predictors,
     relation_scores,
 )  # fmt: skip
-from bertology_utils.language.coreference import Coreference, rule_choices
+from bertology_utils.language.coreference import Coreference
 from bertology_utils.models import Specimen
 from bertology_utils.statistics import bootstrap, mean_interval, percentile_interval
 from bertology_utils.text import Encoding, encode_words
@@ -310,21 +310,25 @@ def antecedent_hits(specimen: Specimen, items: Sequence[Coreference], maps: Maps
     return (right > wrong).astype(float)
 
 
-def planted_antecedents(specimen: Specimen, items: Sequence[Coreference], known: str = "train") -> np.ndarray:
-    """Hits of one planted head that looks where the rules point, and hardly elsewhere: (items, 1, 1).
+def planted_antecedents(
+    specimen: Specimen, items: Sequence[Coreference], seed: int = 0, right: float = 0.8
+) -> np.ndarray:
+    """Hits of one planted head that looks at the antecedent in the share `right` of the items, else at the rival:
+    (items, 1, 1).
 
-    The positive control of `antecedent_hits`, scored by it: were such a head there, would it pass?
+    The positive control of `antecedent_hits`, scored by it: were such a head there, would these items show it?
     """
+    found = np.random.default_rng(seed).random(len(items)) < right
 
     def planted() -> Iterator[tuple[int, Encoding, torch.Tensor]]:
-        words = [list(item.words) for item in items]
-        for index, (encoding, wanted) in enumerate(zip(encode_words(specimen, words), chosen, strict=True)):
+        encodings = encode_words(specimen, [list(item.words) for item in items])
+        for index, (encoding, item, hit) in enumerate(zip(encodings, items, found, strict=True)):
             weights = torch.full((len(encoding), len(encoding)), 0.1 / len(encoding))
+            wanted = item.antecedent if hit else item.rival
             target = [place for place, word in enumerate(encoding.word_ids) if word == wanted]
             weights[:, target] += 0.9 / len(target)
             yield index, encoding, weights[None, None]
 
-    chosen = rule_choices(items, known)
     return antecedent_hits(specimen, items, planted())
 
 
