@@ -106,7 +106,7 @@ def test_the_spread_over_reruns_is_set_beside_what_intervals_imply(tmp_path):
     (check,) = reruns.checks_of(leave_records(tmp_path, differences))
     assert (check.clause, check.seeds) == ("x > 0", 400) and check.error == pytest.approx(0.1, rel=1e-3)
     assert check.spread == pytest.approx(differences.std(ddof=1))
-    assert reruns.excess_spread([check]) == pytest.approx(3, rel=0.1)
+    assert reruns.typical_spread([check]) == pytest.approx(3, rel=0.1)
 
     path = tmp_path / "results" / "interval_checks.csv"
     reruns.write_checks(path, [check, replace(check, chapter="layers")])
@@ -124,6 +124,7 @@ def test_few_reruns_leave_some_spreads_far_off_by_chance(tmp_path):
         for _ in range(2000)
     ]
     far = np.mean([check.spread > 1.5 for check in checks])
+    assert reruns.typical_spread(checks) == pytest.approx(1, abs=0.05)
     assert f"{far:.0%}" in ("5%", "6%", "7%") and "<td>6.1%</td>" in interval_table(checks)
 
 

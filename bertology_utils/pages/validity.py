@@ -16,7 +16,7 @@ from bertology_utils.pages.contents import NOT_RUN, SPECIFIC, Row, verdict_of
 from bertology_utils.pages.parts import CHAPTERS, simple_table
 from bertology_utils.project import is_untrained
 from bertology_utils.verdicts.predictions import NOT_TESTABLE
-from bertology_utils.verdicts.reruns import DECIDED, Flips, IntervalCheck, Verdict, by_chapter, excess_spread, flips
+from bertology_utils.verdicts.reruns import DECIDED, Flips, IntervalCheck, Verdict, by_chapter, flips, typical_spread
 
 FAR = 1.5  # times wider than an interval says: more than its error explains
 
@@ -59,20 +59,27 @@ def interval_table(checks: Sequence[IntervalCheck]) -> str:
         for (chapter, model, profile), found in chapters.items()
     ]
     lines.append(("All", "", "", *_spreads(checks)))
-    heads = ("Chapter", "Model", "Profile", "Clauses", "Spread / error", f"Above {FAR}", "By chance")
+    heads = ("Chapter", "Model", "Profile", "Clauses", "Spread / error", f"Above {FAR}", "By chance", "Farthest")
     return (
         "<p>The same reruns test the intervals. The spread of a measured difference over reruns is set beside the "
         "standard error that its interval implies: 1 where intervals are right, below 1 where they are wider than "
-        "need be, above where something varies that they do not know of. Root mean square over clauses; how many lie "
-        f"above {FAR}; and how many would if every interval were right, since few reruns tell a spread roughly.</p>"
-        + simple_table("Spread over reruns and what intervals imply", heads, lines)
+        "need be, above where something varies that they do not know of. Median over clauses; how many lie above "
+        f"{FAR}; how many would by chance if every interval were right, since few reruns tell a spread roughly; and "
+        "the claim that lies farthest.</p>" + simple_table("Spread over reruns and what intervals imply", heads, lines)
     )
 
 
 def _spreads(checks: Sequence[IntervalCheck]) -> tuple[str, ...]:
-    far = sum(check.spread > FAR * check.error for check in checks)
+    far = sum(check.ratio > FAR for check in checks)
     by_chance = sum(stats.chi2.sf((check.seeds - 1) * FAR**2, check.seeds - 1) for check in checks)
-    return str(len(checks)), f"{excess_spread(checks):.2f}", _share(far, len(checks)), f"{by_chance / len(checks):.1%}"
+    farthest = max(checks, key=lambda check: check.ratio)
+    return (
+        str(len(checks)),
+        f"{typical_spread(checks):.2f}",
+        _share(far, len(checks)),
+        f"{by_chance / len(checks):.1%}",
+        f"<code>{escape(farthest.claim)}</code>, {farthest.ratio:.1f}",
+    )
 
 
 def _flips(found: Flips) -> tuple[str, ...]:
