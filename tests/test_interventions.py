@@ -43,5 +43,7 @@ def test_a_removed_direction_is_constant_and_the_rest_is_untouched(tiny):
 def test_reliance_removes_what_the_probe_reads(tiny):
     found = interventions.reliance(tiny, 1, 40, 12, draws=2)
     assert found["probe"].mean() > found["probe_after"].mean()
-    assert found["intact"].shape == found["removed"].shape == found["random"].shape
+    assert found["intact"].shape == found["removed"].shape == found["random"].shape[1:]
+    assert found["random"].shape == found["shuffled_random"].shape == (2, *found["intact"].shape)
+    assert not np.allclose(found["random"][0], found["random"][1])
     assert np.isfinite(found["shuffled_removed"]).all() and found["rank"] > 3

@@ -109,3 +109,10 @@ def test_the_way_that_favours_us_is_chosen_on_development_sentences(tiny_eager, 
     monkeypatch.setattr(syntax_trees, "_both_ways", lambda *_: next(answers))
     lead = syntax_trees.method_rivalry(tiny_eager, tiny_eager, bank)
     assert (lead["ahead"] == -0.5).all() and (lead["behind"] == 0.5).all()
+
+
+def test_the_prettiest_sentence_is_chosen_in_each_stretch():
+    scores = np.arange(60.0) % 20
+    found = syntax_trees.prettiest(scores)
+    assert found["best_sentence"].tolist() == [19, 19, 19] and found["mean_sentence"].tolist() == [9.5, 9.5, 9.5]
+    assert len(syntax_trees.prettiest(scores[:9])["best_sentence"]) == 3

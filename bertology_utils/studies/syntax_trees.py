@@ -156,6 +156,14 @@ def attention_trees(eager: Specimen, bank: Treebank) -> AttentionTrees:
     return AttentionTrees(*scores, *maps)
 
 
+def prettiest(scores: np.ndarray, size: int = 20) -> dict[str, np.ndarray]:
+    """The best sentence and the mean one of each stretch of about `size` sentences, three stretches at least:
+    `(stretches,)`, from scores `(sentences,)`. The best of one set is one number; only of several it has a spread."""
+    stretches = np.array_split(scores, max(3, len(scores) // size))
+    choices = {"best_sentence": np.max, "mean_sentence": np.mean}
+    return {name: np.array([choose(stretch) for stretch in stretches]) for name, choose in choices.items()}
+
+
 def word_maps(eager: Specimen, sentences: Sequence[Sentence]) -> list[np.ndarray]:
     """Word-level attention maps of each sentence, `(layers, heads, words, words)`, special pieces left out."""
     found: list[np.ndarray] = [np.empty(0)] * len(sentences)
