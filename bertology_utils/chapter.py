@@ -28,7 +28,7 @@ from bertology_utils.verdicts import cards
 from bertology_utils.verdicts.conclusions import Themes, conclusions
 from bertology_utils.verdicts.conflicts import Axis, axis_by_name, sentence
 from bertology_utils.verdicts.ledger import Claim, claim_by_id
-from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement, judge, parse, verdict
+from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement, judge_both, parse, verdict
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Chapter:
         if control is None:
             raise BertologyError(f"The claim '{identity}' is tested without a control.")
         prediction, given = claim.parsed_prediction, parse(claim.given) if claim.given else None
-        model, control = (judge(prediction, given, side, self.seed) for side in (samples, control))
+        model, control = judge_both(prediction, given, samples, control, self.seed)
         control = control.as_control(claim.failure)
         used = as_samples({name: samples[name] for name in prediction.names})
         n = min((a.shape[-1] for a in used.values() if a.ndim), default=1)

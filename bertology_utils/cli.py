@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import read_csv, read_entries
 from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, find_root
 
 app = typer.Typer(
@@ -57,9 +58,11 @@ def run(
     """Execute chapters on models, in parallel, and keep what is fresh."""
     from bertology_utils.project import plan
     from bertology_utils.running.runner import run_jobs
-    from bertology_utils.verdicts.recorded import keep
+    from bertology_utils.verdicts.recorded import keep, require_keepable
 
     planned = plan(book_folder(root), chapters, model, profile, seed, online)
+    if record:
+        require_keepable(planned)
     console = Console(stderr=True)
     outcomes = run_jobs(planned, workers=jobs, scheduler=scheduler, force=force, online=online, console=console)
     check(outcomes, len(planned))
@@ -189,12 +192,14 @@ def score(
     root: Root = None,
 ) -> None:
     """Judge minimal pairs (Zorro, 23 paradigms) by pseudo-log-likelihood, beside the untrained twin."""
-    from bertology_utils.project import model_folder, resolve_model
+    from bertology_utils.project import model_folder, resolve_model, split_model
 
     folder = book_folder(root)
     names = [resolve_model(folder, name, online) for name in models]
     homes = {name: model_folder(folder, name) for name in names}
     for name in names if card else ():
+        if split_model(name)[::2] != ("", None):
+            raise BertologyError(f"'{name}' has no card of its own: --card is for finished models.")
         if homes[name] is None or not (homes[name] / "README.md").is_file():
             raise BertologyError(f"'{name}' has no card: --card is for models whose folder has a README.md.")
     prepare_transformers(online)
@@ -202,6 +207,8 @@ def score(
     from bertology_utils.pretraining.card import add_grammar
     from bertology_utils.provenance import origin
 
+    if out is not None:
+        read_csv(out, ["model"])  # a file that is no such table is told before anything is scored
     suite = load_suite(pairs=pairs, seed=seed)
     for name, rows in zip(names, compare(names, suite, origin(folder)), strict=True):
         show(["model", "paradigm", "pairs", "accuracy", "interval", "untrained twin"], [score_row(row) for row in rows])
@@ -301,6 +308,8 @@ def bench(
     from bertology_utils.provenance import origin
 
     folder, console = book_folder(root), Console(stderr=True)
+    if out is not None:
+        read_entries(out, "name")  # a file that holds something else is told before anything is measured
     for chosen in [benchmark(name) for name in names or BENCHMARKS]:
         with console.status(f"{chosen.name}: {chosen.what}"):
             outcome = measure(chosen, "smoke" if smoke else "full")
@@ -356,6 +365,7 @@ def show(columns: list[str], rows: list[tuple[str, ...]]) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; defects of the package keep their traceback."""
+    settle_data_folder()
     try:
         code = app(arguments, standalone_mode=False, prog_name="bertology") or 0
         # typer turns an interrupt inside a command into this code without a word
@@ -373,6 +383,12 @@ def main(arguments: list[str] | None = None) -> int:
     except typer.TyperException as error:
         message = error.format_message()  # empty where the help was printed instead
         return fail(f"{message}\nTry `bertology --help`." if message else "", error.exit_code)
+
+
+def settle_data_folder() -> None:
+    """Make the folder of the data absolute: kernels start in another folder than the command."""
+    if os.environ.get("BERTOLOGY_DATA"):
+        os.environ["BERTOLOGY_DATA"] = os.path.abspath(os.path.expanduser(os.environ["BERTOLOGY_DATA"]))
 
 
 def fail(message: str, code: int = 1) -> int:

@@ -113,12 +113,38 @@ def write_json(path: Path, value: object) -> None:
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
-    """The rows of a csv file by its columns, none where it is missing."""
+def read_entries(path: Path, key: str) -> list[dict[str, Any]]:
+    """The entries of a json list of objects that all have `key`, none where the file is missing.
+
+    Raises:
+        BertologyError: the file holds something else, which nothing may replace.
+    """
     if not path.is_file():
         return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    entries = read_json(path)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) and key in entry for entry in entries):
+        raise BertologyError(f"{path} is no json list of entries with '{key}'. Name another file.")
+    return entries
+
+
+def read_csv(path: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
+    """The rows of a csv file by its columns, none where it is missing.
+
+    Raises:
+        BertologyError: the file is not text, or lacks one of `columns`.
+    """
+    if not path.is_file():
+        return []
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            missing = [column for column in columns if column not in (reader.fieldnames or ())]
+            rows = list(reader)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BertologyError(f"{path} is no csv file: {error}.") from None
+    if missing:
+        raise BertologyError(f"{path} is another table: it has no column '{missing[0]}'.")
+    return rows
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> None:

@@ -211,3 +211,21 @@ def test_a_folder_that_cannot_be_written_is_told(root):
     done, _ = command("run", "syntax", "--root", str(root))
     root.chmod(0o700)
     assert_told(done, "Permission denied")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"", b"{}", b"word\n1\n", b'[{"other": 1}]'])
+def test_a_file_that_holds_something_else_is_not_replaced(tmp_path, tiny_folder, capsys, content):
+    """It is told before anything is scored, measured or trained."""
+    path = tmp_path / "kept"
+    path.write_bytes(content)
+    config = tmp_path / "none.yaml"
+    config.write_text("{}")
+    for arguments in (["score", str(tiny_folder)], ["bench", "pll"], ["compare", str(config)]):
+        assert cli.main([*arguments, "--out", str(path)]) == 1
+        assert capsys.readouterr().err.count("\n") <= 2 and path.read_bytes() == content
+
+
+@pytest.mark.parametrize("address", ["here", "tcp://here", "127.0.0.1:8786", ":8786"])
+def test_an_address_of_no_scheduler_is_told(root, capsys, address):
+    assert cli.main(["run", "syntax", "--scheduler", address, "--root", str(root)]) == 1
+    assert "no address of a dask scheduler" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 from notebook_project import add_notebook, make_project
 
 from bertology_utils.project import Job, find_root
-from bertology_utils.running.freshness import fingerprint, imported_names, reachable_files, state
+from bertology_utils.running.freshness import complete, fingerprint, imported_names, reachable_files, state
 
 
 @pytest.fixture
@@ -123,3 +123,12 @@ def test_a_recorded_table_matters_to_the_chapters_that_read_it(root, reader):
 )
 def test_the_chapters_that_draw_recorded_tables_depend_on_them(chapter, table):
     assert f"results/{table}" in fingerprint(Job(find_root(), chapter))["files"]
+
+
+def test_a_model_that_a_run_fetches_counts_as_if_it_had_been_there(root):
+    folder = root / "models" / "pocket-bert"
+    folder.rename(root / "away")
+    job = Job(root, "syntax")
+    before = fingerprint(job)
+    (root / "away").rename(folder)
+    assert before != fingerprint(job) == complete(before, root) == complete(fingerprint(job), root)

@@ -12,6 +12,7 @@ from bertology_utils.verdicts.predictions import (
     ClauseResult,
     Judgement,
     judge,
+    judge_both,
     overall,
     parse,
     verdict,
@@ -184,3 +185,13 @@ def test_malformed_predictions_are_refused(text):
 def test_a_missing_sample_is_named():
     with pytest.raises(BertologyError, match="'b'"):
         parse("a > b").judge({"a": [1.0, 0.0]})
+
+
+def test_a_ratio_that_is_not_defined_decides_nothing():
+    whole, nothing = {"a": np.ones(40), "b": np.ones(40)}, {"a": np.ones(40), "b": np.zeros(40)}
+    ratio = parse("a / b > 0.5")
+    assert [side.verdict for side in judge_both(ratio, None, whole, whole)] == [REPLICATES] * 2
+    for samples, control in ((nothing, whole), (whole, nothing)):
+        sides = judge_both(ratio, None, samples, control)
+        assert [side.verdict for side in sides] == ["inconclusive"] * 2
+        assert "b is zero" in sides[0].reason and not sides[0].clauses

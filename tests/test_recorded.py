@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from notebook_project import add_notebook, make_project
 
+from bertology_utils import cli
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages import contents, parts
 from bertology_utils.pages import extension as page
@@ -122,3 +123,9 @@ def test_the_index_tells_how_the_recorded_verdicts_are_spread():
     text = parts.recorded_summary(rows)
     assert "pocket-minilm" in text and "<td>generated</td><td>2</td><td>1</td><td>1</td><td>0</td>" in text
     assert parts.recorded_summary([]) == ""
+
+
+@pytest.mark.parametrize(("argument", "word"), [("--profile=smoke", "smoke"), ("--seed=3", "seed 0")])
+def test_what_cannot_be_recorded_is_told_before_anything_runs(root, capsys, argument, word):
+    assert cli.main(["run", "syntax", argument, "--record", "--root", str(root)]) == 1
+    assert word in capsys.readouterr().err and not (root / "_executed").exists()

@@ -90,12 +90,13 @@ def test_later_runs_replace_earlier_ones_and_nothing_else(tmp_path):
 
 
 def leave_records(root, differences, half=0.196):
-    """One job a difference, whose record holds one clause with an interval of `half` to each side."""
+    """One job a difference: a clause with an interval of `half` to each side, one without any, one that stays."""
     jobs = [Job(root, "syntax", seed=seed) for seed in range(1, len(differences) + 1)]
     for job, difference in zip(jobs, differences, strict=True):
         clause = {"text": "x > 0", "difference": difference, "low": difference - half, "high": difference + half}
-        still = {"text": "y > 0", "difference": 1.0, "low": 1.0, "high": 1.0}
-        results = [{"id": "a", "model": job.model, "verdict": "replicates", "clauses": [clause, still]}]
+        exact = {"text": "y > 0", "difference": difference, "low": difference, "high": difference}
+        fixed = {"text": "z > 0", "difference": 1.0, "low": 0.9, "high": 1.1}
+        results = [{"id": "a", "model": job.model, "verdict": "replicates", "clauses": [clause, exact, fixed]}]
         job.folder.mkdir(parents=True)
         job.record.write_text(json.dumps({"results": results, "run": {"commit": "abc", "when": "2026-01-02"}}))
     return jobs

@@ -133,5 +133,5 @@ def record(path: Path, rows: Iterable[dict]) -> None:
     """Writes rows into a csv file, in place of earlier ones of the same models, which it keeps in order."""
     new = list(rows)
     replaced = {row["model"] for row in new}
-    kept = [row for row in read_csv(path) if row["model"] not in replaced]
+    kept = [row for row in read_csv(path, ["model"]) if row["model"] not in replaced]
     write_csv(path, kept + new, new[0])

@@ -65,7 +65,9 @@ def interval_table(checks: Sequence[IntervalCheck]) -> str:
         "standard error that its interval implies: 1 where intervals are right, below 1 where they are wider than "
         "need be, above where something varies that they do not know of. Median over clauses; how many lie above "
         f"{FAR}; how many would by chance if every interval were right, since few reruns tell a spread roughly; and "
-        "the claim that lies farthest.</p>" + simple_table("Spread over reruns and what intervals imply", heads, lines)
+        "the claim that lies farthest. Clauses that measure the same with every seed, since their items are fixed, "
+        "say nothing of intervals and are left out.</p>"
+        + simple_table("Spread over reruns and what intervals imply", heads, lines)
     )
 
 

@@ -48,8 +48,9 @@ def run_comparison(
     """
     recipes = {Path(path).stem: read_config(path) for path in configs}
     digests = {name: recipe_digest(recipe) for name, recipe in recipes.items()}
+    kept = read_csv(out, ["config", "seed", "budget"])
     rows: list[dict[str, Any]] = [
-        row for row in read_csv(out) if row.get("recipe", "") in ("", digests.get(row["config"], row.get("recipe")))
+        row for row in kept if row.get("recipe", "") in ("", digests.get(row["config"], row.get("recipe")))
     ]
     done = {(row["config"], str(row["seed"]), str(row["budget"])) for row in rows}
     for name, recipe in recipes.items():

@@ -1,4 +1,6 @@
-"""Executes one chapter in its own kernel: what a worker process does. Depends on project, papermill and nbclient.
+"""Executes one chapter in its own kernel: what a worker process does.
+
+Depends on `project`, `freshness`, papermill and nbclient.
 
 The notebook and the record are written to part files and moved into place only when both are complete, so that
 whatever ends the process, nothing half-run is ever built.
@@ -12,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from papermill.log import logger as papermill_logger
 from bertology_utils.files import read_json, write_json
 from bertology_utils.project import Job, is_untrained
 from bertology_utils.provenance import versions
+from bertology_utils.running.freshness import complete
 
 Report = Callable[[int, int], None]
 """Called with the number of finished cells and the number of all cells; may raise to stop the chapter."""
@@ -222,6 +225,7 @@ def tidy(nb: nbformat.NotebookNode, job: Job, run: dict[str, Any]) -> None:
 
 def finish(order: Order, nb: nbformat.NotebookNode, seconds: float) -> None:
     """Complete both part files, then move them into place, the record last: it carries the freshness hash."""
+    order = replace(order, freshness=complete(order.freshness, order.job.root))
     job, run = order.job, provenance(order, seconds)
     tidy(nb, job, run)
     nbformat.write(nb, job.notebook_part)

@@ -197,6 +197,13 @@ def fingerprint(job: Job) -> dict[str, object]:
     return {"hash": digest(parts), **parts}
 
 
+def complete(old: dict[str, object], root: Path) -> dict[str, object]:
+    """The fingerprint with the models that were not here when the run began and that the run has fetched."""
+    models = {name: hashes or model_hashes(root, name) for name, hashes in old["models"].items()}
+    parts = {name: part for name, part in old.items() if name != "hash"} | {"models": models}
+    return {"hash": digest(parts), **parts}
+
+
 def difference(old: dict, new: dict) -> str:
     """Which parts of two fingerprints differ, in a few words."""
     names = []

@@ -7,6 +7,7 @@ remote scheduler that shares the file system.
 
 import contextlib
 import logging
+import re
 import tempfile
 import time
 import uuid
@@ -30,6 +31,7 @@ from bertology_utils.running.execution import Order, Outcome, Stopped, execute
 from bertology_utils.running.freshness import fingerprint, state
 
 DEFAULT_WORKERS = 2
+ADDRESS = re.compile(r"[a-z]+://[^/]+:\d+")
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 2,
     "distributed.worker.memory.terminate": False,  # the memory is the kernel's, which dask does not see
@@ -111,6 +113,8 @@ def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
     """A client of a fresh local cluster, or of the scheduler at the given address."""
     with dask.config.set(SETTINGS), quiet():
         if scheduler:
+            if not ADDRESS.fullmatch(scheduler):
+                raise BertologyError(f"'{scheduler}' is no address of a dask scheduler, such as tcp://127.0.0.1:8786.")
             try:
                 client = Client(scheduler, timeout="10s", set_as_default=False)
             except (OSError, ValueError) as error:
@@ -124,7 +128,7 @@ def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
             processes=True,
             memory_limit=None,
             host="127.0.0.1",
-            dashboard_address=":0",
+            dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
         )
         with cluster, Client(cluster, set_as_default=False) as client:

@@ -28,6 +28,10 @@ NOT_TESTABLE = "not testable here"
 VERDICTS = (REPLICATES, NOT_SPECIFIC, CONTRADICTS, INCONCLUSIVE, NOT_TESTABLE)
 
 
+class NoRatio(BertologyError):
+    """A prediction divides by a value that is zero in the samples or in a resample of them."""
+
+
 @dataclass(frozen=True)
 class Clause:
     """One comparison of a prediction; `left` should exceed `right` (sides are swapped for `<`)."""
@@ -109,6 +113,7 @@ class Prediction:
 
         Raises:
             BertologyError: a sample that the prediction names is missing.
+            NoRatio: a division by zero.
         """
         missing = self.names - set(samples)
         if missing:
@@ -167,12 +172,18 @@ def _check(node: ast.expr, text: str) -> None:
 
 
 def evaluate(node: ast.expr, means: Mapping[str, float]) -> float:
-    """The value of a checked arithmetic expression at the given means."""
+    """The value of a checked arithmetic expression at the given means.
+
+    Raises:
+        NoRatio: a division by zero.
+    """
     match node:
         case ast.Name(id=name):
             return means[name]
         case ast.Constant(value=value):
             return float(value)
+        case ast.BinOp(op=ast.Div(), right=right) if evaluate(right, means) == 0:
+            raise NoRatio(f"{ast.unparse(node)} is not defined: {ast.unparse(right)} is zero or may be")
         case ast.BinOp(left=left, op=op, right=right):
             return OPERATORS[type(op)](evaluate(left, means), evaluate(right, means))
         case ast.UnaryOp(operand=operand):
@@ -224,6 +235,21 @@ def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str
     clauses = prediction.judge(samples, seed)
     conditions = given.judge(samples, seed) if given else ()
     return Judgement(clauses, _unable(conditions) or _out_of_reach(clauses), conditions)
+
+
+def judge_both(
+    prediction: Prediction,
+    given: Prediction | None,
+    samples: Mapping[str, object],
+    control: Mapping[str, object],
+    seed: int = 0,
+) -> tuple[Judgement, Judgement]:
+    """The judgements of the model and of its control; neither is decided where a ratio of either is not defined."""
+    try:
+        return judge(prediction, given, samples, seed), judge(prediction, given, control, seed)
+    except NoRatio as error:
+        undecided = Judgement(reason=str(error))
+        return undecided, undecided
 
 
 def _unable(conditions: tuple[ClauseResult, ...]) -> str:

@@ -26,15 +26,23 @@ def recorded_paths(root: Path) -> list[Path]:
     return sorted((root / FOLDER).glob("*/*/*.json"))
 
 
+def require_keepable(jobs: Iterable[Job]) -> None:
+    """Raises `BertologyError` for a smoke run, whose numbers mean nothing, and for another seed than 0."""
+    for job in jobs:
+        if job.profile == "smoke":
+            raise BertologyError("A smoke run is a test of the code; its numbers are not recorded.")
+        if job.seed:
+            raise BertologyError("Records are runs with seed 0; `bertology rerun` keeps the verdicts of other seeds.")
+
+
 def keep(jobs: Iterable[Job]) -> list[Path]:
     """Copies the jobs' records into the repository; returns the files written.
 
     Raises:
-        BertologyError: a smoke run, whose numbers mean nothing, or a job that left no record.
+        BertologyError: a job that is not to be recorded, or that left no record.
     """
     jobs = list(jobs)
-    if any(job.profile == "smoke" for job in jobs):
-        raise BertologyError("A smoke run is a test of the code; its numbers are not recorded.")
+    require_keepable(jobs)
     written = []
     for job in jobs:
         record = read_json(job.record)

@@ -111,7 +111,10 @@ def _record(job: Job) -> dict:
 
 
 def checks_of(jobs: Iterable[Job]) -> list[IntervalCheck]:
-    """How the clauses of the predictions spread over the jobs' records; a clause whose intervals have no width is none.
+    """How the clauses of the predictions spread over the jobs' records.
+
+    Clauses whose intervals have no width are left out, and those that measure the same with every seed: their items are
+    fixed, so that reruns say nothing of the interval.
 
     Raises:
         BertologyError: a job that left no record.
@@ -126,7 +129,7 @@ def checks_of(jobs: Iterable[Job]) -> list[IntervalCheck]:
     found = []
     for key, values in measured.items():
         differences, errors = zip(*values, strict=True)
-        if len(values) > 1 and max(errors) > ROUNDING:
+        if len(values) > 1 and max(errors) > ROUNDING and np.ptp(differences) > ROUNDING:
             error = float(np.sqrt(np.mean(np.square(errors))))
             found.append(IntervalCheck(*key, len(values), float(np.std(differences, ddof=1)), error))
     return found
