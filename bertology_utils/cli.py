@@ -29,6 +29,7 @@ app = typer.Typer(
 INTERRUPTED = "Interrupted; nothing half-written was kept."
 
 Root = Annotated[Path | None, typer.Option("--root", help="The book's folder; by default the nearest one above.")]
+Online = Annotated[bool, typer.Option("--online", help="Let data sets of the hub come from the network.")]
 Profile = Annotated[str, typer.Option("--profile", "-p", help="smoke, live or full.")]
 
 
@@ -173,8 +174,9 @@ def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
     from bertology_utils.running.freshness import file_hash
 
     weights = folder / "model.safetensors"
-    card = (folder / "README.md").read_text(encoding="utf-8") if (folder / "README.md").is_file() else ""
-    licences = [row.partition(":")[2].strip() for row in card.splitlines() if row.lower().startswith("license:")]
+    card = folder / "README.md"
+    lines = card.read_text(encoding="utf-8", errors="replace").splitlines() if card.is_file() else []
+    licences = [row.partition(":")[2].strip() for row in lines if row.lower().startswith("license:")]
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     checksum = file_hash(weights)[:12] if weights.is_file() else "no weights"
     steps = " ".join(map(str, checkpoint_steps(folder)))
@@ -246,11 +248,13 @@ def data(name: Annotated[str | None, typer.Argument(help="One data set in full."
 def pretrain(
     configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Configuration files, run in turn.")],
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")] = False,
+    online: Online = False,
 ) -> None:
     """Pre-train models from text; checkpoints survive an interruption."""
     for config in configs:
         if not config.is_file():
             raise BertologyError(f"There is no configuration file {config}.")
+    prepare_transformers(online)
     from bertology_utils.pretraining.config import read_config
     from bertology_utils.pretraining.engine import pretrain as train
 
@@ -264,8 +268,10 @@ def pretrain(
 def average(
     name: Annotated[str, typer.Argument(help="What the mean is called; it lies beside the first run.")],
     configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="The configurations of finished runs.")],
+    online: Online = False,
 ) -> None:
     """Make the mean of the weights of finished runs a model, evaluated beside each of them."""
+    prepare_transformers(online)
     from bertology_utils.pretraining.average import average as mean_of
 
     print(mean_of(name, configs))
@@ -280,12 +286,13 @@ def compare(
     out: Annotated[Path, typer.Option(dir_okay=False, help="The table; what it holds is not trained again.")] = Path(
         "results/pretraining_objectives.csv"
     ),
+    online: Online = False,
 ) -> None:
     """Pre-train variants at equal budget over several seeds, into one table."""
     for config in configs:
         if not config.is_file():
             raise BertologyError(f"There is no configuration file {config}.")
-    prepare_transformers(online=False)
+    prepare_transformers(online)
     from bertology_utils.instruments.grammaticality import load_suite, share_of_folder
     from bertology_utils.pretraining.compare import run_comparison
 

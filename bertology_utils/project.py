@@ -228,6 +228,8 @@ def resolve_model(root: Path, model: str, online: bool = False) -> str:
     Raises `BertologyError` with the nearest names where nothing can be loaded under that name.
     """
     prefix, name, step = split_model(model)
+    if not name:
+        raise unknown("model", model, [*embedded_models(root), *EXTRA_MODELS])
     folder = model_folder(root, model)
     if folder is not None:
         require_model(folder, model)

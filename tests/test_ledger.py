@@ -78,3 +78,11 @@ def test_records_join_into_all_claims(tmp_path):
 def test_published_figures_are_told_in_words():
     told = published_text({"BERT-base": {"heads_per_layer": 12}, "on_mobile": ["3.5x", 2]})
     assert told == "BERT-base: heads per layer 12; on mobile: 3.5x, 2" and published_text(None) == ""
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"{", b"[]", b"{}", b'{"results": 3}', b'{"results": [{}]}'])
+def test_a_file_that_is_no_record_is_told_by_its_name(tmp_path, content):
+    path = tmp_path / "layers.json"
+    path.write_bytes(content)
+    with pytest.raises(BertologyError, match=r"layers\.json is no record"):
+        collect_records([], [path])

@@ -30,7 +30,7 @@ def average(name: str, configs: Sequence[Path]) -> Path:
     settings = [read_config(path) for path in configs]
     if len(settings) < 2:
         raise BertologyError("A mean needs the configurations of at least two runs.")
-    if name in (".", "..") or Path(name).name != name:
+    if name in ("", ".", "..") or Path(name).name != name:
         raise BertologyError(f"'{name}' is no name of a run: it becomes a folder beside the others.")
     run = Pretraining(settings[0].model_copy(update={"name": name}))
     if run.has_progress():

@@ -6,6 +6,7 @@
 import gzip
 import hashlib
 import lzma
+import os
 import re
 import unicodedata
 import zlib
@@ -213,4 +214,6 @@ def _rows(hub: Hub) -> Iterator[str]:
     except KeyError as error:
         raise BertologyError(f"The data set {hub.name} has no column or split {error}.") from None
     except (OSError, ValueError) as error:
-        raise BertologyError(f"The data set {hub.name} cannot be read: {' '.join(str(error).split())[:160]}.") from None
+        hint = "" if os.environ.get("HF_HUB_OFFLINE", "0") == "0" else "\nOne of the hub needs --online the first time."
+        told = " ".join(str(error).split())[:160]
+        raise BertologyError(f"The data set {hub.name} cannot be read: {told}.{hint}") from None

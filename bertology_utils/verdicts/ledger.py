@@ -196,6 +196,9 @@ def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> lis
         paths: records of runs on this machine.
         recorded: records kept in the repository. A result of them counts while the claim covers it, and gives way to a
             result of this machine on the same model and profile.
+
+    Raises:
+        BertologyError: a file is no record of a run.
     """
     claims = {claim.id: claim for claim in load_claims()}
     found: dict[str, list[dict[str, Any]]] = {}
@@ -210,8 +213,11 @@ def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> lis
 
 
 def _result_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    record = json.loads(Path(path).read_text(encoding="utf-8"))
-    return [(result["id"], _result_row(result, record.get("run", {}))) for result in record["results"]]
+    try:
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        return [(result["id"], _result_row(result, record.get("run", {}))) for result in record["results"]]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BertologyError(f"{path} is no record of a run. Restore it, or delete it and run its chapter.") from None
 
 
 def _result_row(result: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
