@@ -19,8 +19,7 @@ from bertology_utils.files import write_text
 from bertology_utils.project import Job, chosen_chapters
 
 SOLUTION = "solution"
-CHECK = "check"  # the tag of a cell that a student runs on an answer; it stays in the student's notebook
-CHECK_LINE = re.compile(r"^# Check\b", re.MULTILINE)  # or the last lines of a solution cell, from this comment on
+CHECK_LINE = re.compile(r"^# Check\b", re.MULTILINE)  # the last lines of a solution cell, from this comment on, stay
 PLACEHOLDER = "# Your answer"
 HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 EXERCISE = re.compile(r"^#{2,6}\s+Exercise\s+(\d+)\s*[:.–-]?\s*(.*)$")

@@ -80,12 +80,6 @@ def linear_cka(first: Tensor, second: Tensor) -> float:
     return float(shared / ((first.T @ first).norm() * (second.T @ second).norm()))
 
 
-def representation_alignment(before: Specimen, after: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """Linear CKA of the sentence vectors before and after at each layer: (layers + 1,); merchant2020what."""
-    old, new = (sentence_vectors(specimen, sentences) for specimen in (before, after))
-    return np.array([linear_cka(a, b) for a, b in zip(old, new, strict=True)])
-
-
 def restored(classifier: Classifier, pretrained: nn.Module, layers: Iterable[int]) -> Classifier:
     """A copy of the classifier with these layers (0 = embeddings, 1..L) rolled back to the pre-trained encoder's.
 
