@@ -134,13 +134,9 @@ def test_ends_of_the_line_are_the_two_models(tiny, tuned):
     assert losses[0].mean() == pytest.approx(np.log(2), abs=0.1) and losses[2].mean() < losses[0].mean()
 
 
-def test_representations_change_and_cka_is_invariant(tiny, tuned):
+def test_representations_change(tiny, tuned):
     moved = changes.representation_change(tiny, [tuned.specimen], TEST.sentences)
     assert moved.shape == (tiny.layers + 1, 1, len(TEST)) and moved[-1].mean() > 1e-3
-    vectors = torch.randn(30, 6)
-    rotation = torch.linalg.qr(torch.randn(6, 6))[0]
-    assert changes.linear_cka(vectors, 3 * vectors @ rotation) == pytest.approx(1)
-    assert changes.linear_cka(vectors, torch.randn(30, 6)) < 0.7
 
 
 def test_importance_of_heads_on_a_tuned_classifier(tiny, tuned):

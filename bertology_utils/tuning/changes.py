@@ -73,13 +73,6 @@ def representation_change(
     return 1 - nn.functional.cosine_similarity(old[:, None], torch.stack(new, dim=1), dim=-1).numpy()
 
 
-def linear_cka(first: Tensor, second: Tensor) -> float:
-    """Linear centred kernel alignment of (items, width) and (items, other width): 1 = same up to rotation and scale."""
-    first, second = (x.double() - x.double().mean(0) for x in (first, second))
-    shared = (first.T @ second).pow(2).sum()
-    return float(shared / ((first.T @ first).norm() * (second.T @ second).norm()))
-
-
 def restored(classifier: Classifier, pretrained: nn.Module, layers: Iterable[int]) -> Classifier:
     """A copy of the classifier with these layers (0 = embeddings, 1..L) rolled back to the pre-trained encoder's.
 
