@@ -30,7 +30,7 @@ from papermill.exceptions import PapermillExecutionError
 from papermill.log import logger as papermill_logger
 
 from bertology_utils.files import read_json, write_json
-from bertology_utils.project import Job, is_untrained
+from bertology_utils.project import Job, checkpoint_file, is_untrained, split_model
 from bertology_utils.provenance import versions
 from bertology_utils.running.freshness import complete
 
@@ -191,7 +191,7 @@ def describe(error: Exception, source: nbformat.NotebookNode | None = None) -> s
 def model_sha256(order: Order) -> str | None:
     """The hash of the weights that the chapter ran on, None where they are not files here or are drawn at random."""
     hashes = order.freshness.get("models", {}).get(order.job.model, {})
-    return None if is_untrained(order.job.model) else hashes.get("model.safetensors")
+    return None if is_untrained(order.job.model) else hashes.get(checkpoint_file(split_model(order.job.model)[2]))
 
 
 def provenance(order: Order, seconds: float) -> dict[str, Any]:
