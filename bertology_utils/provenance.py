@@ -12,6 +12,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+RECORDS = ":(top,exclude)results/runs"
 RECORDED_PACKAGES = ("torch", "transformers", "jupyter-book")
 
 
@@ -25,11 +26,14 @@ def versions() -> dict[str, str]:
 
 
 def commit(root: Path) -> str:
-    """The commit of the sources, `-dirty` where tracked files differ from it, `unknown` outside git."""
+    """The commit of the sources, `-dirty` where tracked files differ from it, `unknown` outside git.
+
+    Recorded runs are outputs: those that a long recording has already written do not make the next one dirty.
+    """
     git = ["git", "-C", str(root)]
     try:
         head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        status = [*git, "status", "--porcelain", "--untracked-files=no"]
+        status = [*git, "status", "--porcelain", "--untracked-files=no", "--", ":/", RECORDS]
         changed = subprocess.run(status, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

@@ -1,6 +1,7 @@
 """Recorded runs: kept with their provenance, shown beside live ones, dropped when the prediction has changed."""
 
 import json
+import subprocess
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.pages import contents, parts
 from bertology_utils.pages import extension as page
 from bertology_utils.project import Job
+from bertology_utils.provenance import commit
 from bertology_utils.running.freshness import fingerprint
 from bertology_utils.verdicts.ledger import claim_by_id, collect_records
 from bertology_utils.verdicts.recorded import keep, recorded_paths
@@ -67,6 +69,16 @@ def collected(tmp_path, own, kept):
         paths[-1].write_text(json.dumps(content), encoding="utf-8")
     rows = collect_records(paths[: len(own)], paths[len(own) :])
     return next(row["results"] for row in rows if row["id"] == CLAIM.id)
+
+
+def test_records_are_outputs_and_make_no_commit_dirty(root):
+    recorded = keep([executed(root, record("pocket-minilm"), model="pocket-minilm")])[0]
+    for call in (["init"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-m", "all"]):
+        subprocess.run(["git", "-C", str(root), *call], check=True, capture_output=True)
+    recorded.write_text("{}", encoding="utf-8")
+    assert not commit(root).endswith("-dirty")
+    (root / "notebooks" / "syntax.ipynb").write_text("{}", encoding="utf-8")
+    assert commit(root / "notebooks").endswith("-dirty")
 
 
 def test_a_run_of_this_machine_displaces_the_recorded_one_of_the_same_kind(tmp_path):
