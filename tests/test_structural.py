@@ -40,6 +40,7 @@ def test_gram_distances_equal_the_difference_tensor():
     projected = torch.randn(2, 3, 7, 5, dtype=torch.double)
     differences = projected[..., :, None, :] - projected[..., None, :, :]
     assert torch.allclose(structural.squared_distances(projected), differences.square().sum(-1))
+    assert torch.autograd.gradcheck(structural.squared_distances, projected.double().requires_grad_())
 
 
 def test_batched_loss_equals_the_definition_sentence_by_sentence():

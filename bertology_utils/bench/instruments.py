@@ -22,7 +22,7 @@ from bertology_utils.data.material import treebank
 from bertology_utils.instruments import structural
 from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.instruments.geometry import occurrences, self_similarity
-from bertology_utils.instruments.trees import tree_distances
+from bertology_utils.instruments.trees import attachment_hits, tree_distances
 from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen, load
 from bertology_utils.project import DEFAULT_MODEL
@@ -108,8 +108,13 @@ def masked_lm(specimen: Specimen) -> PreTrainedModel:
 # --- the structural probe -------------------------------------------------------------------------------------------
 
 
-def prepare_structural(folder: Path, train: int, test: int, epochs: int, rank: int, every: int = 1) -> Case:
-    """Distance probes at every layer (or every second ...); every way returns the test UUAS (layers,) in per cent."""
+def prepare_structural(
+    folder: Path, train: int, test: int, epochs: int, rank: int, own_epochs: int | None = None, every: int = 1
+) -> Case:
+    """Distance probes at every layer (or every second ...); every way returns the test UUAS (layers,) in per cent.
+
+    `own_epochs` is for ours alone, where it finds the same trees in fewer than the original's `epochs`.
+    """
     specimen, bank = load(DEFAULT_MODEL), treebank(train, test)
     parts = {"train": bank.train, "development": bank.development, "test": bank.test}
     vectors = {
@@ -123,8 +128,9 @@ def prepare_structural(folder: Path, train: int, test: int, epochs: int, rank: i
     heads = [sentence.heads for sentence in bank.train]
 
     def uuas(predicted: list[np.ndarray]) -> np.ndarray:
-        scores = structural.score_distances(predicted, [s.heads for s in bank.test], punctuation_mask(bank.test))
-        return 100 * np.nanmean(scores.uuas, axis=-1).reshape(len(layers))
+        asked = zip(predicted, [s.heads for s in bank.test], punctuation_mask(bank.test), strict=True)
+        hits = [attachment_hits(*sentence) for sentence in asked]
+        return 100 * np.mean([found / edges for found, edges in hits if edges], axis=0).reshape(len(layers))
 
     def one_layer_a_process() -> np.ndarray:
         for layer in layers:
@@ -133,7 +139,7 @@ def prepare_structural(folder: Path, train: int, test: int, epochs: int, rank: i
         return uuas([torch.stack(sentence).numpy()[:, None] for sentence in zip(*found, strict=True)])
 
     def all_layers() -> np.ndarray:
-        probe = structural.fit_distance_probe(vectors["train"], heads, epochs=epochs, rank=rank, seeds=1)
+        probe = structural.fit_distance_probe(vectors["train"], heads, epochs=own_epochs or epochs, rank=rank, seeds=1)
         return uuas(probe.distances(vectors["test"]))
 
     return Case(

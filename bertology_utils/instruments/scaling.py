@@ -17,7 +17,8 @@ class Standardiser:
     @classmethod
     def fit(cls, features: torch.Tensor) -> Standardiser:
         """Read both from ``(layers, items, width)``; a constant dimension keeps deviation 1."""
-        deviation, mean = torch.std_mean(features, dim=1, keepdim=True, correction=0)
+        mean = features.mean(1, keepdim=True)
+        deviation = (features - mean).square_().mean(1, keepdim=True).sqrt_()
         return cls(mean, torch.where(deviation > 1e-8, deviation, torch.ones_like(deviation)))
 
     def __call__(self, features: torch.Tensor) -> torch.Tensor:

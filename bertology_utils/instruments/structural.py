@@ -22,9 +22,26 @@ Vectors = Sequence[torch.Tensor]
 
 def squared_distances(projected: torch.Tensor) -> torch.Tensor:
     """Squared distances between rows, ``(..., words, rank)`` to ``(..., words, words)``, by way of the Gram matrix."""
-    gram = projected @ projected.mT
-    norms = gram.diagonal(dim1=-2, dim2=-1)
-    return norms[..., :, None] + norms[..., None, :] - 2 * gram
+    return _SquaredDistances.apply(projected)
+
+
+class _SquaredDistances(torch.autograd.Function):
+    """The distances with their gradient written out: one product in place of the two that autograd would take."""
+
+    @staticmethod
+    def forward(context, projected: torch.Tensor) -> torch.Tensor:
+        context.save_for_backward(projected)
+        gram = projected @ projected.mT
+        norms = gram.diagonal(dim1=-2, dim2=-1)
+        return (norms[..., :, None] + norms[..., None, :]).sub_(gram, alpha=2)
+
+    @staticmethod
+    def backward(context, gradient: torch.Tensor) -> torch.Tensor:
+        (projected,) = context.saved_tensors
+        both = gradient + gradient.mT  # a pair is there twice, as (i, j) and (j, i)
+        pulls = both.neg()
+        pulls.diagonal(dim1=-2, dim2=-1).add_(both.sum(-1))
+        return 2 * (pulls @ projected)
 
 
 @dataclass(frozen=True)
@@ -128,11 +145,15 @@ def score_depths(
 
 @dataclass(frozen=True)
 class _Batch:
-    """Sentences of like length, padded: ``words (layers, sentences, words, width)``, ``present (sentences, words)``."""
+    """Sentences of like length, padded: ``words (layers, sentences, words, width)``.
+
+    ``target`` is what their words or pairs of words should have, ``weight`` of the same shape how much each counts in
+    its sentence's mean: nothing where there is only padding.
+    """
 
     words: torch.Tensor
-    present: torch.Tensor
     target: torch.Tensor
+    weight: torch.Tensor
 
 
 def _fit(
@@ -167,7 +188,7 @@ def _fit(
     noise = (torch.rand(1, seeds, width, min(rank, width), generator=generator) - 0.5) / 100
     transform = noise.repeat(layers, 1, 1, 1).requires_grad_()
     origin = torch.full((layers, seeds, 1, transform.shape[-1]), 0.05, requires_grad=True)
-    optimiser = torch.optim.Adam([transform, origin], lr=learning_rate)
+    optimiser = torch.optim.Adam([transform, origin], lr=learning_rate, fused=True)
     best = _Best(transform, origin)
     for step in range(epochs):
         best.update(transform, origin, development, loss)
@@ -198,15 +219,14 @@ class _Best:
 
 def _distance_loss(transform: torch.Tensor, origin: torch.Tensor, batch: _Batch) -> torch.Tensor:
     """Mean absolute difference over pairs of words: ``(layers, seeds, sentences)``."""
-    pairs = batch.present[:, :, None] & batch.present[:, None, :]
-    misses = (squared_distances(_projected(transform, batch)) - batch.target).abs() * pairs
-    return misses.sum((-1, -2)) / pairs.sum((-1, -2))
+    misses = (squared_distances(_projected(transform, batch)) - batch.target).abs()
+    return (misses * batch.weight).sum((-1, -2))
 
 
 def _depth_loss(transform: torch.Tensor, origin: torch.Tensor, batch: _Batch) -> torch.Tensor:
     """Mean absolute difference over words: ``(layers, seeds, sentences)``."""
     norms = (_projected(transform, batch) + origin[:, :, None]).square().sum(-1)
-    return ((norms - batch.target).abs() * batch.present).sum(-1) / batch.present.sum(-1)
+    return ((norms - batch.target).abs() * batch.weight).sum(-1)
 
 
 def _projected(transform: torch.Tensor, batch: _Batch) -> torch.Tensor:
@@ -236,12 +256,13 @@ def _batches(
 def _padded(vectors: list[torch.Tensor], targets: list[torch.Tensor]) -> _Batch:
     longest = max(len(target) for target in targets)
     words = torch.zeros(len(vectors[0]), len(vectors), longest, vectors[0].shape[-1])
-    target = torch.zeros(len(vectors), *[longest] * targets[0].ndim)
+    target, weight = torch.zeros(2, len(vectors), *[longest] * targets[0].ndim)
     for place, (vector, gold) in enumerate(zip(vectors, targets, strict=True)):
+        own = tuple(slice(size) for size in gold.shape)
         words[:, place, : len(gold)] = vector
-        target[place][tuple(slice(size) for size in gold.shape)] = gold
-    present = torch.arange(longest) < torch.tensor([len(gold) for gold in targets])[:, None]
-    return _Batch(words, present, target)
+        target[place][own] = gold
+        weight[place][own] = 1 / gold.numel()
+    return _Batch(words, target, weight)
 
 
 def _over_lengths(scores: list[np.ndarray], heads: Sequence[trees.Heads]) -> np.ndarray:
