@@ -249,10 +249,10 @@ def read_semeval(folder: Path, split: str, variant: str = "") -> Iterator[Relati
     with _open(path) as lines:
         for line, label in pairwise(lines):
             if re.match(r'\d+\t"', line):
-                yield _marked_relation(line.split("\t", 1)[1].strip().strip('"'), label.strip())
+                yield marked_relation(line.split("\t", 1)[1].strip().strip('"'), label.strip())
 
 
-def _marked_relation(text: str, label: str) -> Relation:
+def marked_relation(text: str, label: str) -> Relation:
     """Words and spans of a sentence with <e1>..</e1> and <e2>..</e2> around its two nominals."""
     words: list[str] = []
     edges: dict[str, int] = {}

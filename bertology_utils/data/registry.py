@@ -1,6 +1,6 @@
 """The registry of data sets: one name, one typed row format, up to three sources, tried in the order that the user set.
 
-Depends on sets (the table) and `datasets` (hub, imported only when asked for). Sources:
+Depends on sets (the table). Sources:
 `embedded` is written or generated for this book; `local` is the folder named by BERTOLOGY_DATA; `hub` is the Hugging
 Face hub (parquet only). BERTOLOGY_SOURCES sets the order ("local,embedded,hub"); without it nothing is fetched from
 the network.
@@ -162,17 +162,10 @@ def _load_local(spec: DataSet, split: str, variant: str, limit: int | None) -> l
 
 
 def _load_hub(spec: DataSet, split: str, variant: str, limit: int | None) -> list | str:
-    import datasets
-
     try:
-        rows = datasets.load_dataset(spec.hub.repository, spec.hub.configuration, split=split)
-    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-        return f"The hub did not give {spec.hub.repository} ({type(error).__name__})."
-    label = rows.features["label"]
-    name_of = label.int2str if hasattr(label, "int2str") else str
-    return [
-        spec.hub.convert(row, name_of) for row in (rows if limit is None else rows.select(range(min(limit, len(rows)))))
-    ]
+        return spec.hub.read(split, limit)
+    except BertologyError as error:
+        return str(error)
 
 
 _LOADERS = {"embedded": _load_embedded, "local": _load_local, "hub": _load_hub}

@@ -1,6 +1,6 @@
 """The table of data sets: what each is called, what its rows are, under which licence, and where it can come from.
 
-Depends on readers (local folders), grammar and facts (embedded, imported when asked for); `data` loads from it.
+Depends on readers (local folders), hub, grammar and facts (embedded, imported when asked for); `data` loads from it.
 """
 
 from __future__ import annotations
@@ -8,13 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bertology_utils.data import readers
 from bertology_utils.data.coref_readers import read_gum_coreference
+from bertology_utils.data.hub import (
+    SEMEVAL_2010_TASK_8,
+    UNIVERSAL_NER_EWT,
+    WORDS_IN_CONTEXT,
+    Hub,
+    glue,
+    universal_dependencies,
+)
 from bertology_utils.data.lama_readers import read_factbook, read_forbes, read_lama_altered, read_lpaqa
 from bertology_utils.data.propbank import read_propbank
-from bertology_utils.data.rows import Labelled
 from bertology_utils.data.token_readers import read_open_sesame, read_uds, read_uner
 
 SOURCES = ("embedded", "local", "hub")
@@ -22,15 +28,6 @@ ALL = ("train", "validation", "test")
 
 Reader = Callable[[Path, str, str], Iterator]
 Generator = Callable[[str, int | None], Sequence]
-
-
-@dataclass(frozen=True)
-class Hub:
-    """A parquet data set of the hub: repository, configuration, and how one of its rows becomes ours."""
-
-    repository: str
-    configuration: str
-    convert: Callable[[dict, Callable[[Any], str]], Any]  # (row, name of a label) -> row
 
 
 @dataclass(frozen=True)
@@ -67,16 +64,6 @@ def _facts(split: str, limit: int | None) -> Sequence:
     return facts()
 
 
-def _glue(configuration: str, first: str, second: str = "", numbers: bool = True) -> Hub:
-    """GLUE on the hub; numbers: the local files label by number, so the hub's rows do too."""
-
-    def convert(row: dict, name_of: Callable[[Any], str]) -> Labelled:
-        label = str(row["label"]) if numbers else name_of(row["label"])
-        return Labelled(row[first].strip(), label, row[second] if second else "")
-
-    return Hub("nyu-mll/glue", configuration, convert)
-
-
 _SETS = (
     DataSet("grammar", "Sentence", "this book", "any number", ("train", "test"), embedded=_grammar),
     DataSet("facts", "Fact", "this book", "some 300", ("test",), embedded=_facts),
@@ -88,6 +75,7 @@ _SETS = (
         ALL,
         folder="ud_english_ewt",
         reader=readers.read_ewt,
+        hub=universal_dependencies("en_ewt"),
     ),
     DataSet(
         "ewt_propbank",
@@ -106,6 +94,7 @@ _SETS = (
         ALL,
         folder="spans/uner",
         reader=read_uner,
+        hub=UNIVERSAL_NER_EWT,
     ),
     DataSet(
         "uds_protoroles",
@@ -281,6 +270,7 @@ _SETS = (
         ALL,
         folder="semantics/wic",
         reader=readers.read_wic,
+        hub=WORDS_IN_CONTEXT,
     ),
     DataSet(
         "semeval2010_task8",
@@ -290,6 +280,7 @@ _SETS = (
         ("train", "test"),
         folder="spans/semeval2010_task8",
         reader=readers.read_semeval,
+        hub=SEMEVAL_2010_TASK_8,
     ),
     DataSet(
         "winogender", "Coreference", "MIT", "720", ("test",), folder="coref/winogender", reader=readers.read_winogender
@@ -302,7 +293,7 @@ _SETS = (
         ALL,
         folder="glue/SST-2",
         reader=readers.read_sst2,
-        hub=_glue("sst2", "sentence"),
+        hub=glue("sst2", "sentence", test=""),
     ),
     DataSet(
         "cola",
@@ -312,7 +303,7 @@ _SETS = (
         ("train", "validation"),
         folder="glue/CoLA",
         reader=readers.read_cola,
-        hub=_glue("cola", "sentence"),
+        hub=glue("cola", "sentence"),
     ),
     DataSet(
         "rte",
@@ -322,7 +313,7 @@ _SETS = (
         ("train", "validation"),
         folder="glue/superglue/RTE",
         reader=readers.read_rte,
-        hub=_glue("rte", "sentence1", "sentence2", numbers=False),
+        hub=glue("rte", "sentence1", "sentence2", numbers=False),
     ),
     DataSet(
         "mrpc",
@@ -332,7 +323,7 @@ _SETS = (
         ("train", "test"),
         folder="glue/MRPC_original",
         reader=readers.read_mrpc,
-        hub=_glue("mrpc", "sentence1", "sentence2"),
+        hub=glue("mrpc", "sentence1", "sentence2"),
     ),
     DataSet(
         "stsb",
@@ -342,7 +333,7 @@ _SETS = (
         ALL,
         folder="glue/STS-B_QQP",
         reader=readers.read_stsb,
-        hub=_glue("stsb", "sentence1", "sentence2"),
+        hub=glue("stsb", "sentence1", "sentence2", test=""),
     ),
     *(
         DataSet(
@@ -353,12 +344,12 @@ _SETS = (
             ("train", "validation"),
             folder=f"glue/subsets_prompt/glue_pretrain/{name.upper()}",
             reader=readers.read_text_pairs,
-            hub=hub,
+            hub=there,
         )
-        for name, hub in (
-            ("qqp", _glue("qqp", "question1", "question2")),
-            ("qnli", _glue("qnli", "question", "sentence", numbers=False)),
-            ("mnli", None),
+        for name, there in (
+            ("qqp", glue("qqp", "question1", "question2")),
+            ("qnli", glue("qnli", "question", "sentence", numbers=False)),
+            ("mnli", glue("mnli", "premise", "hypothesis", numbers=False, validation="validation_matched")),
             ("snli", None),
         )
     ),
