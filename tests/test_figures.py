@@ -119,6 +119,8 @@ def test_table_escapes_and_rounds():
     assert "&lt;b&gt;" in page and "<td>0.612</td>" in page and "<td>1200</td>" in page
     page = figures.table([{"model": "a", "low": -1e-9, "high": np.inf}])._repr_html_()
     assert "<td>0.000</td><td>–</td>" in page
+    page = figures.table([{"model": "a", "per cent": 48.5}, {"model": "b", "per cent": 9.0}])._repr_html_()
+    assert "<td>48.5</td>" in page and "<td>9.0</td>" in page
 
 
 def test_wrong_shapes_are_refused():

@@ -84,7 +84,8 @@ def table_html(table: pd.DataFrame, label: str) -> str:
     """An HTML table with `scope` on every heading; the first column heads the rows; wide tables scroll by keyboard."""
     headings = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in table.columns)
     shown = table.head(MAXIMUM_ROWS)
-    body = "".join(_row_html(row) for row in shown.itertuples(index=False, name=None))
+    decimals = [_decimals(shown[name]) for name in shown.columns]
+    body = "".join(_row_html(row, decimals) for row in shown.itertuples(index=False, name=None))
     rest = f"<p>First {len(shown)} of {len(table)} rows.</p>" if len(shown) < len(table) else ""
     return (
         f'<div class="table-scroll" role="region" tabindex="0" aria-label="{html.escape(label, quote=True)}">'
@@ -92,16 +93,23 @@ def table_html(table: pd.DataFrame, label: str) -> str:
     )
 
 
-def _row_html(row: tuple) -> str:
-    cells = [html.escape(_number(value)) for value in row]
+def _decimals(column: pd.Series) -> int:
+    """Places after the point that a column's numbers need, at most three: 48.5 beside 9.0, not 48.500 beside 9.000."""
+    numbers = [value for value in column if isinstance(value, float) and math.isfinite(value)]
+    exact = (places for places in range(3) if all(math.isclose(value, round(value, places)) for value in numbers))
+    return next(exact, 3)
+
+
+def _row_html(row: tuple, decimals: list[int]) -> str:
+    cells = [html.escape(_number(value, places)) for value, places in zip(row, decimals, strict=True)]
     return f'<tr><th scope="row">{cells[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in cells[1:]) + "</tr>"
 
 
-def _number(value: object) -> str:
+def _number(value: object, decimals: int = 3) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, float):
-        return f"{value:z.3f}" if abs(value) < 1000 else f"{value:,.0f}"
+        return f"{value:z.{decimals}f}" if abs(value) < 1000 else f"{value:,.0f}"
     return str(value)
 
 

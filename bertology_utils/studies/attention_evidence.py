@@ -433,14 +433,13 @@ def relation_rows(scores: dict[str, RelationScore], control: dict[str, RelationS
         }
         rows.append(
             {
-                "relation": name,
+                "relation": name if name == stanford or not len(figures["head"]) else f"{name} (their {stanford})",
                 "head": score.name,
                 "accuracy %": round(100 * score.head_hits.mean(), 1),
                 "offset": score.offset,
                 "offset %": round(100 * score.offset_hits.mean(), 1),
                 "twin's head %": round(100 * control[name].head_hits.mean(), 1),
                 "n": score.n,
-                "published as": stanford if len(figures["head"]) else "-",
                 "published head %": show["head"],
                 "published offset %": show["baseline"],
             }
