@@ -160,3 +160,17 @@ def test_a_seed_learns_nothing_from_sentences_of_another(planted):
     settings = {"classes": int(labels.max()) + 1, "seeds": 2, "groups": groups, "steps": 30, "epochs": 1}
     first, second = (probes.train_probe(features, known, **settings).logits(features) for known in (labels, other))
     assert torch.equal(first[:, 0], second[:, 0]) and not torch.equal(first[:, 1], second[:, 1])
+
+
+def test_a_mix_of_one_layer_is_the_probe_of_that_layer():
+    """Many faint directions tell words apart, a strong one their class: for new words only the strong one helps."""
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(120) % 3
+    words = 0.3 * torch.randn(1, 120, 40, generator=generator)
+    words[0, :, :3] += 2 * torch.nn.functional.one_hot(labels, 3)
+    features = (words @ torch.randn(40, 40, generator=generator)).repeat_interleave(6, dim=1)
+    features = features + 0.1 * torch.randn(features.shape, generator=generator)
+    known, new, answers = features[:, :360], features[:, 360:], labels.repeat_interleave(6)
+    alone = probes.train_probe(known, answers[:360]).correct(new, answers[360:]).mean()
+    mixed = probes.train_scalar_mix(known, answers[:360]).correct(new, answers[360:]).mean()
+    assert alone > 0.85 and abs(alone - mixed) < 0.03

@@ -4,7 +4,9 @@ Every probe reads all layers at once: features are ``(layers, items, width)``, a
 one set of matrices, so that a sweep over layers costs one training run. A probe of one layer alone is the same probe
 up to rounding: initial weights and the order of the items depend on the seed only. Several seeds
 differ in both; with ``groups`` they also read different items, so that their spread holds what the choice of the
-training items does. Features are standardised per layer and dimension with the training items' mean and deviation.
+training items does. Features are standardised per layer and dimension with the training items' mean and deviation,
+and not whitened: a probe of whitened features learns the directions of little variance as readily as the others, which
+tell of single words, and finds a tenth less of tags and chunks in new words.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ import torch
 from torch.nn import functional
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments.scaling import Standardiser, whitening
+from bertology_utils.instruments.scaling import Standardiser
 
+PENALTY = 10.0  # of a weight for standardised features; between 1 and 30 the scores of large samples hardly move
 Labels = Sequence[int] | np.ndarray | torch.Tensor
 
 
@@ -85,7 +88,7 @@ def train_probe(
     batch: int = 256,
     steps: int = 200,
     learning_rate: float = 0.01,
-    penalty: float = 1.0,
+    penalty: float = PENALTY,
     seed: int = 0,
     groups: Sequence[int] | None = None,
 ) -> Probe:
@@ -103,8 +106,6 @@ def train_probe(
     standardise = Standardiser.fit(features)
     stages = _initial(len(features), seeds, features.shape[-1], classes, hidden or rank, bool(hidden), seed)
     scaled = standardise(features)
-    whiten = whitening(scaled, floor=0.1)
-    scaled = scaled @ whiten
 
     def loss(rows: torch.Tensor) -> torch.Tensor:  # rows: (seeds, batch)
         logits = _forward(_items(scaled, rows), stages, bool(hidden))
@@ -113,7 +114,7 @@ def train_probe(
 
     parameters = [tensor for stage in stages for tensor in stage]
     _minimise(loss, parameters, read, epochs, batch, steps, learning_rate, seed)
-    return Probe(standardise, _finished(stages, whiten), bool(hidden))
+    return Probe(standardise, _detached(stages), bool(hidden))
 
 
 def probe_correctness(
@@ -191,7 +192,7 @@ def train_selector(
     batch: int = 64,
     steps: int = 200,
     learning_rate: float = 0.01,
-    penalty: float = 1.0,
+    penalty: float = PENALTY,
     seed: int = 0,
     groups: Sequence[int] | None = None,
 ) -> WordSelector:
@@ -254,7 +255,7 @@ def train_scalar_mix(
     batch: int = 256,
     steps: int = 200,
     learning_rate: float = 0.01,
-    penalty: float = 1.0,
+    penalty: float = PENALTY,
     seed: int = 0,
     groups: Sequence[int] | None = None,
 ) -> ScalarMix:
@@ -284,8 +285,7 @@ def train_scalar_mix(
 
     parameters = [mixing, *(tensor for stage in stages for tensor in stage)]
     _minimise(loss, parameters, read, epochs, batch, steps, learning_rate, seed)
-    fixed = tuple((w.detach(), b.detach()) for w, b in stages)
-    return ScalarMix(standardise, shares().detach(), fixed, bool(hidden))
+    return ScalarMix(standardise, shares().detach(), _detached(stages), bool(hidden))
 
 
 def items_of_seeds(items: int, seeds: int, groups: Sequence[int] | None, seed: int = 0) -> torch.Tensor:
@@ -371,12 +371,8 @@ def _initial(
     return stages
 
 
-def _finished(
-    stages: Sequence[tuple[torch.Tensor, torch.Tensor]], whiten: torch.Tensor
-) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
-    """The trained stages for features that are standardised but not whitened."""
-    (first, bias), *rest = [(weight.detach(), bias.detach()) for weight, bias in stages]
-    return (whiten[:, None] @ first, bias), *rest
+def _detached(stages: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
+    return tuple((weight.detach(), bias.detach()) for weight, bias in stages)
 
 
 def _forward(hidden: torch.Tensor, stages: Sequence[tuple[torch.Tensor, torch.Tensor]], relu: bool) -> torch.Tensor:

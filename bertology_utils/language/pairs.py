@@ -105,7 +105,7 @@ def agreement_pairs(
     `attractors` nouns (0-3) of the other number and `agreeing` nouns of the same number stand between subject and
     verb, inside prepositional phrases (`pp`), a subject relative clause or an object relative clause. Determiners are
     `the` and relative verbs in the past, so that only the subject noun tells the number. `nonsense` breaks selectional
-    preferences and keeps the structure (after Gulordava et al. 2018).
+    preferences and keeps the structure (after Gulordava et al. 2018); it has no copulas, as in goldberg2019assessing.
     """
     _check("structure", structure, (*STRUCTURES, "mixed"))
     _check("attractors", attractors, (0, 1, 2, 3))
@@ -114,7 +114,12 @@ def agreement_pairs(
     for i in range(n):
         chosen = STRUCTURES[i % 3] if structure == "mixed" else structure
         pairs.append(_agreement_pair(grammar, attractors, agreeing, chosen, NUMBERS[i // 3 % 2], nonsense))
-    return pairs
+    return _mixed(grammar, pairs)
+
+
+def _mixed(grammar: Grammar, pairs: list[MinimalPair]) -> list[MinimalPair]:
+    """The same pairs in random order, so that every second one, on which a layer is chosen, is like the others."""
+    return grammar.rng.sample(pairs, len(pairs))
 
 
 def _agreement_pair(
@@ -124,7 +129,7 @@ def _agreement_pair(
     grammar.rng.shuffle(numbers)
     verb = (
         None
-        if grammar.chance(0.4)
+        if not nonsense and grammar.chance(0.4)
         else grammar.verb(grammar.pick(("intransitive", "motion", "transitive", "experiencer")))
     )
     kind = grammar.kind(verb.subjects if verb else LIVING)
@@ -201,7 +206,7 @@ def npi_pairs(n: int, condition: str = "licensor", seed: int = 0, split: str = "
     _check("condition", condition, NPI_CONDITIONS)
     grammar = Grammar(split, seed)
     build = {"licensor": _licensor_pair, "scope": _scope_pair, "npi": _neutral_pair}[condition]
-    return [build(grammar, ("ever", "any", "ever", "yet")[i % 4]) for i in range(n)]
+    return _mixed(grammar, [build(grammar, ("ever", "any", "ever", "yet")[i % 4]) for i in range(n)])
 
 
 def _npi_sentence(
@@ -280,10 +285,11 @@ def reflexive_pairs(
     _check("mismatch", mismatch, ("gender", "number", "mixed"))
     _check("attractors", attractors, (0, 1))
     grammar = Grammar(split, seed)
-    return [
+    pairs = [
         _reflexive_pair(grammar, attractors, ("gender", "number")[i % 2] if mismatch == "mixed" else mismatch)
         for i in range(n)
     ]
+    return _mixed(grammar, pairs)
 
 
 def _reflexive_pair(grammar: Grammar, attractors: int, mismatch: str) -> MinimalPair:
@@ -324,7 +330,7 @@ def determiner_noun_pairs(n: int, adjectives: int = 0, seed: int = 0, split: str
     """`the girl saw these dogs` / `the girl saw these dog`, with 0-2 adjectives between (after BLiMP)."""
     _check("adjectives", adjectives, (0, 1, 2))
     grammar = Grammar(split, seed)
-    return [_determiner_pair(grammar, adjectives, NUMBERS[i % 2]) for i in range(n)]
+    return _mixed(grammar, [_determiner_pair(grammar, adjectives, NUMBERS[i % 2]) for i in range(n)])
 
 
 def _determiner_pair(grammar: Grammar, adjectives: int, number: str) -> MinimalPair:

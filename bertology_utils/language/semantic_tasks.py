@@ -360,7 +360,7 @@ def outcome_items(n: int, split: str = "train", swaps: int = 4, seed: int = 0) -
         names = [_fill(frame, {**slots, "P": name, "N": things[0]}) for name in people[1:]]
         nouns = [_fill(frame, {**slots, "P": people[0], "N": thing}) for thing in things[1:]]
         items.append(OutcomeItem(words[0], label, tuple(names), tuple(nouns)))
-    return items
+    return rng.sample(items, n)
 
 
 def _fill(frame: Sequence[str], slots: dict[str, str]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def sense_pairs(n: int, split: str = "train", seed: int = 0, source: str = EMBED
         second = next(other for other in others if (other.sense == first.sense) == bool(i % 2))
         found.append(WordInContext(first.lemma, "NOUN", first.words, first.place, second.words, second.place,
                                    first.sense == second.sense))  # fmt: skip
-    return found
+    return random.sample(found, n)
 
 
 def _windowed(row: WordInContext) -> WordInContext:
