@@ -335,8 +335,11 @@ def frame_attention(specimen: Specimen, sentences: Sequence, seed: int = 0) -> d
 
 
 def top_heads(scores: np.ndarray, count: int = 2) -> list[tuple[int, int]]:
-    """The `count` heads with the highest mean over items, 0-based (layer, head), from (items, layers, heads)."""
-    mean = scores.mean(0)
+    """The `count` heads with the highest mean over items, 0-based (layer, head), from (items, layers, heads).
+
+    Items that are NaN are left out.
+    """
+    mean = np.nanmean(scores, axis=0)
     return [tuple(map(int, np.unravel_index(i, mean.shape))) for i in mean.ravel().argsort()[::-1][:count]]
 
 
