@@ -54,6 +54,7 @@ def test_streamed_statistics_equal_whole_array(eager, sentences):
             "next": np.mean([maps[..., i, i + 1] for i in range(size - 1)], axis=0),
             "self": np.mean([maps[..., i, i] for i in range(size)], axis=0),
             "punctuation": maps[..., -2].mean(-1),
+            "end": maps[..., -2:].sum(-1).mean(-1),
             "own_segment": maps[..., 1:-1].sum(-1).mean(-1),
             "entropy": -(maps * np.log(maps)).sum(-1).mean(-1),
         }
@@ -204,7 +205,8 @@ def synthetic(kind, noise):
         "diagonal": neighbours,
         "vertical+diagonal": column / column.sum(1, keepdims=True) + neighbours / neighbours.sum(1, keepdims=True),
         "block": block,
-        "heterogeneous": np.ones((SIZE, SIZE)),
+        "broad": np.ones((SIZE, SIZE)),
+        "heterogeneous": np.eye(SIZE)[np.random.default_rng(1).choice(np.flatnonzero(PAIR_WORDS), SIZE)] + 1e-9,
     }[kind]
     shape = shape / shape.sum(1, keepdims=True)
     random = np.random.default_rng(0).dirichlet([0.3] * SIZE, size=SIZE)
@@ -226,11 +228,21 @@ def test_synthetic_maps_are_recognised(kind, noise):
     assert relations.PATTERNS[int(code)] == kind
 
 
+def test_broad_is_what_no_other_rule_claims():
+    """A map that is even over its own segment is a block, though its entropy may be near the greatest."""
+    features = relations.PatternFeatures(*(np.array([x]) for x in (0.0, 0.0, 0.9, 0.9, 0.85)))
+    assert relations.PATTERNS[int(relations.classify_patterns(features)[0])] == "block"
+    features = relations.PatternFeatures(*(np.array([x]) for x in (0.0, 0.0, 0.1, 0.9, 0.75)))
+    assert relations.PATTERNS[int(relations.classify_patterns(features)[0])] == "heterogeneous"
+
+
 def test_patterns_of_a_real_run(eager, sentences):
     patterns = relations.map_patterns(eager, sentences[:2], pairs=sentences[2:4])
     assert patterns.shape == (2, eager.layers, eager.heads)
     assert set(patterns.flat) <= set(range(len(relations.PATTERNS)))
-    planted = relations.scattered_patterns(eager, sentences[:2], sentences[2:4])
-    assert planted.shape == (2, 1, 1) and (planted == relations.PATTERNS.index("heterogeneous")).all()
+    planted = relations.planted_patterns(eager, sentences[:2], sentences[2:4])
+    assert planted["scattered"].shape == (2, 1, 1)
+    for name, pattern in (("scattered", "heterogeneous"), ("even", "broad")):
+        assert (planted[name] == relations.PATTERNS.index(pattern)).all()
     single = relations.map_patterns(eager, sentences)
     assert (single != relations.PATTERNS.index("block")).all()

@@ -3,17 +3,21 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 
-from bertology_utils.instruments.attention import attention_maps, head_statistics
+from bertology_utils.instruments.attention import STATISTICS, HeadStatistics, attention_maps, head_statistics
 from bertology_utils.instruments.heads import ablated
-from bertology_utils.instruments.relations import RelationScore, relation_scores
+from bertology_utils.instruments.relations import RelationScore, map_patterns, relation_scores
 from bertology_utils.language import coreference
 from bertology_utils.language.grammar import generate
+from bertology_utils.studies import attention_critics as critics
 from bertology_utils.studies import attention_effects as effects
 from bertology_utils.studies import attention_evidence as evidence
+from bertology_utils.studies import attention_recipes as recipes
 from bertology_utils.studies.layer_tasks import number_examples
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.training import batches, finetune_seeds, run_seeds
+from bertology_utils.verdicts.predictions import parse
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +31,47 @@ def words(sentences):
 
 
 def test_pattern_shares_sum_to_one():
-    codes = np.random.default_rng(0).integers(5, size=(7, 2, 4))
+    codes = np.random.default_rng(0).integers(6, size=(7, 2, 4))
     shares = evidence.pattern_samples(codes)
-    total = sum(shares[name] for name in ("vertical", "diagonal", "mixed", "block", "heterogeneous"))
+    total = sum(shares[name] for name in ("vertical", "diagonal", "mixed", "block", "broad", "heterogeneous"))
     np.testing.assert_allclose(total, 1)
-    np.testing.assert_allclose(shares["patterned"], (codes != 4).mean((1, 2)))
+    np.testing.assert_allclose(shares["patterned"], (codes < 4).mean((1, 2)))
+
+
+def test_an_untrained_network_has_broad_maps_and_none_that_could_hold_a_relation(tiny_eager, words):
+    shares = evidence.pattern_samples(map_patterns(tiny_eager, words[:12], words[12:]))
+    assert shares["broad"].min() == 1 and not shares["heterogeneous"].any()
+
+
+def planted_statistics(words, **planted):
+    """Statistics of one layer of three heads: each of `planted` gives (head, value), all the rest is even."""
+    values = {name: np.full((len(words), 1, 3), 0.1) for name in STATISTICS}
+    values["entropy"] = np.ones((len(words), 1, 3))  # nats, of inputs of several pieces: not broad
+    for name, (head, value) in planted.items():
+        values[name][:, 0, head] = value
+    return HeadStatistics(values)
+
+
+def test_the_head_of_each_type_is_found_where_it_is(tiny_eager, words):
+    longest = np.log([len(encoding) for encoding in encode_words(tiny_eager, words)])
+    statistics = planted_statistics(words, next=(1, 0.7), self=(2, 0.9), end=(0, 0.8), entropy=(2, 0.9 * longest))
+    found = {name: values.mean() for name, values in evidence.typical_heads(tiny_eager, statistics, words).items()}
+    expected = {"next": 0.7, "itself": 0.9, "end": 0.8, "broad": 0.9}
+    assert found == pytest.approx({name: 0.1 for name in found} | expected)
+
+
+def test_a_type_without_a_target_in_a_sentence_rests_on_the_others(tiny_eager, words):
+    statistics = planted_statistics(words, punctuation=(0, 0.6))
+    statistics["punctuation"][:10] = np.nan
+    found = evidence.typical_heads(tiny_eager, statistics, words)
+    assert len(found["punctuation"]) == (len(words) - 10) // 2 and found["punctuation"] == pytest.approx(0.6)
+    assert len(found["next"]) == len(words) // 2
+
+
+def test_a_type_that_leads_by_luck_does_not_keep_its_lead(tiny_eager, words):
+    statistics = planted_statistics(words)
+    statistics["cls"][::2, 0, 1] = 0.9  # on the choosing half only
+    assert evidence.typical_heads(tiny_eager, statistics, words)["cls"].max() == pytest.approx(0.1)
 
 
 def test_uniform_attention_is_broad_and_reads_one_everywhere(tiny_eager, words):
@@ -40,6 +80,18 @@ def test_uniform_attention_is_broad_and_reads_one_everywhere(tiny_eager, words):
     [ratio] = evidence.word_attentions(tiny_eager, words, [[(1, 0)] * len(words)])
     assert abs(ratio.mean() - 1) < 0.2
     assert abs(evidence.separator_ratio(tiny_eager, words).mean() - 1) < 0.2
+
+
+def test_the_head_of_the_separator_test_brings_its_hits(tiny_eager, sentences):
+    score = relation_scores(tiny_eager, sentences, minimum=5)["obj"]
+    found = evidence.applicable_separator_mass(tiny_eager, sentences[1::2], score)
+    assert found["head"].tolist() == score.head_hits.tolist() and found["offset"].sum() == score.offset_hits.sum()
+    assert (
+        len(found["applicable"]) + len(found["not_applicable"])
+        == sum(  # one value a piece of a word
+            len(encoding) - 2 for encoding in encode_words(tiny_eager, [list(s.words) for s in sentences[1::2]])
+        )
+    )
 
 
 def test_a_sentence_without_punctuation_has_a_ratio_too(tiny_eager):
@@ -57,24 +109,96 @@ def test_every_word_has_its_excess_and_peers_are_near_in_frequency(tiny_eager, w
 
 def test_rollout_follows_a_planted_path_and_keeps_half_at_each_place():
     shift = np.roll(np.eye(4), 1, axis=1)  # every place looks at the next one
-    found = effects.rollout(np.stack([shift, shift]))
+    found = critics.rollout(np.stack([shift, shift]))
     np.testing.assert_allclose(found[0], [0.25, 0.5, 0.25, 0])
-    np.testing.assert_allclose(effects.rollout(np.full((5, 3, 3), 1 / 3)).sum(1), 1)
+    np.testing.assert_allclose(critics.rollout(np.full((5, 3, 3), 1 / 3)).sum(1), 1)
 
 
-def test_a_relation_with_few_items_does_not_win_by_luck(monkeypatch):
-    def score(right, of):
-        hits = np.arange(of) < right
-        return RelationScore("x", 1, 0, "head", 1, hits, np.zeros(of, bool), np.full(of, "x"))
+def scored(right, of=100):
+    """A relation whose best head is right so often, and whose best offset never."""
+    hits = np.arange(of) < right
+    return RelationScore("x", 1, 0, "head", 1, hits, np.zeros(of, bool), np.full(of, "x"))
 
-    found = {"all": score(9, 10), "rare": score(3, 3), "frequent": score(90, 100)}
-    monkeypatch.setattr(evidence, "relation_scores", lambda *_, **__: found)
-    assert evidence.strongest_relations(None, [], 1) == ["frequent"]
+
+def test_a_relation_with_few_items_does_not_win_by_luck():
+    found = {"all": scored(9, 10), "rare": scored(3, 3), "frequent": scored(90)}
+    assert evidence.strongest_relations(found, 1) == ["frequent"]
+
+
+def test_three_relations_are_chosen_on_other_sentences_and_a_missing_one_is_not_made_up():
+    selection = {name: scored(right) for name, right in zip("abcd", (90, 80, 70, 60), strict=True)}
+    scores = {"all": scored(1), "b": scored(11), "c": scored(12), "d": scored(13), "e": scored(99)}
+    found = evidence.three_relations(scores, selection)
+    assert [found[name].sum() for name in ("first", "second", "third")] == [11, 12, 13]
+    assert not found["third_offset"].any()
+    assert evidence.three_relations({name: scores[name] for name in ("all", "b", "c", "e")}, selection) == {}
+
+
+def test_a_lead_that_one_of_many_relations_has_by_luck_is_not_clear():
+    """Two even halves differ by chance: of 100 relations without a lead some reach ten points and a 95 % interval."""
+    rng = np.random.default_rng(0)
+    names = [f"relation {i}" for i in range(100)]
+    made = {name: RelationScore(name, 1, 0, "head", 1, *rng.integers(2, size=(2, 60), dtype=bool), np.full(60, name))
+            for name in names}  # fmt: skip
+    assert evidence.clear_relations(made) == []
+    assert sum(evidence.clear_relations({name: made[name]}) == [name] for name in names) >= 1
+    assert evidence.clear_relations(made | {"real": scored(40)}) == ["real"]
 
 
 def test_special_pieces_can_only_take_hits_away(tiny_eager, sentences):
-    kept, dropped = (evidence.attachment_by_head(tiny_eager, sentences, keep) for keep in (True, False))
+    kept, dropped = (recipes.attachment_by_head(tiny_eager, sentences, keep) for keep in (True, False))
     assert (kept <= dropped + 1e-9).all()
+
+
+def hits_of_heads(rates, sentences=200, arcs=8, seed=0):
+    """Share of arcs found, (sentences, 1, heads), for heads of these true rates."""
+    draws = np.random.default_rng(seed).random((sentences, 1, len(rates), arcs))
+    return (draws < np.array(rates)[:, None]).mean(-1)
+
+
+def test_two_recipes_that_differ_by_noise_alone_agree_as_one_does_with_itself():
+    rates = np.random.default_rng(1).beta(2, 6, 64)
+    found = recipes.recipe_agreement(hits_of_heads(rates), hits_of_heads(rates, seed=1))
+    assert found["across"].shape == found["within"].shape == (200,)
+    assert found["across"].mean() == pytest.approx(found["within"].mean(), abs=0.01)
+    assert found["across"].mean() < 0.99  # noise: 1 would be read as a change by a fixed bound
+
+
+def test_two_recipes_that_rank_heads_differently_agree_less():
+    rates = np.random.default_rng(1).beta(2, 6, 64)
+    moved = np.clip(rates + np.random.default_rng(2).normal(0, 0.1, 64), 0, 1)
+    found = recipes.recipe_agreement(hits_of_heads(rates), hits_of_heads(moved, seed=1))
+    [clause] = parse("across < 0.95 * within").judge(found)
+    assert clause.verdict == "replicates" and clause.left < 0.9
+
+
+def test_the_spread_of_agreement_is_what_other_sentences_would_have_given():
+    rates = np.random.default_rng(1).beta(2, 6, 64)
+    runs = [recipes.recipe_agreement(hits_of_heads(rates, 100, seed=s), hits_of_heads(rates, 100, seed=s + 50), 5)
+            for s in range(12)]  # fmt: skip
+    errors = np.mean([run["across"].std() / 10 for run in runs])
+    assert 0.6 < errors / np.std([run["across"].mean() for run in runs]) < 2
+
+
+def test_leaving_a_sentence_out_is_ranking_without_it():
+    rates = np.random.default_rng(1).beta(2, 6, 9)
+    kept, dropped = (hits_of_heads(rates, 12, seed=s)[:, 0] for s in (0, 1))
+    half, stays = np.arange(12) % 3 == 0, np.arange(12) != 6  # sentence 6 lies in the half
+    found = recipes._split_agreement(kept, dropped, half)
+    first, second = half & stays, ~half
+    across = [spearmanr(a[first].mean(0), b[second].mean(0)).statistic for a, b in ((kept, dropped), (dropped, kept))]
+    within = [spearmanr(a[first].mean(0), a[second].mean(0)).statistic for a in (kept, dropped)]
+    assert found[:, 6] == pytest.approx([np.mean(across), np.sqrt(np.prod(np.maximum(within, 0)))])
+
+
+def test_a_sentence_without_arcs_is_left_out(tiny_eager, sentences):
+    lone = type("Sentence", (), {"words": ("Yes",), "heads": (-1,), "deprels": ("root",)})()
+    hits = recipes.attachment_by_head(tiny_eager, [sentences[0], lone], keep_special=True)
+    assert np.isnan(hits[1]).all() and not np.isnan(hits[0]).any()
+    both = [hits_of_heads([0.1, 0.5, 0.4]), hits_of_heads([0.1, 0.5, 0.4], seed=1)]
+    for values in both:
+        values[3] = np.nan
+    assert len(recipes.recipe_agreement(*both)["within"]) == 199
 
 
 def test_selection_does_not_see_the_scored_half():
@@ -150,6 +274,34 @@ def test_norm_is_the_exact_effect_before_layer_norm(tiny_eager, words):
     assert moved.item() == pytest.approx(exact.item(), rel=1e-3)
 
 
+def test_the_effect_of_an_edge_is_that_on_the_next_vector_of_its_source(tiny_eager, words):
+    """By hand: the block's output for the source, from its input without the edge; no other block has a part in it."""
+    [encoding] = encode_words(tiny_eager, words[:1])
+    inputs = model_inputs(tiny_eager, [encoding])
+    layer, head, source, target = 0, 2, 3, 4
+    size = tiny_eager.width // tiny_eager.heads
+    with torch.no_grad():
+        maps, values = effects._maps_and_values(tiny_eager, inputs)
+        [effect] = effects._removal_effects(tiny_eager, inputs, maps, values, [(layer, head, source, target)])
+        states = tiny_eager.encoder(**inputs, output_hidden_states=True).hidden_states
+        block = tiny_eager.encoder.encoder.layer[layer]
+        context = torch.einsum("hn,hns->hs", maps[layer, :, source], values[layer])
+        context[head] -= maps[layer, head, source, target] * values[layer, head, target]
+        attended = block.attention.output(context.reshape(1, tiny_eager.heads * size), states[layer][:, source])
+        following = block.output(block.intermediate(attended), attended)
+    assert effect == pytest.approx(float((following - states[layer + 1][:, source]).norm()), rel=1e-2)
+
+
+def test_short_inputs_fit_a_head_and_long_ones_exceed_it_by_half(tiny_eager, words):
+    width = tiny_eager.width // tiny_eager.heads
+    short, long = effects.inputs_by_width(tiny_eager, words, 5)
+    pieces = [[len(encoding) for encoding in encode_words(tiny_eager, inputs)] for inputs in (short, long)]
+    assert 0 < len(short) <= 5 and max(pieces[0]) <= width
+    assert len(long) == 5 and min(pieces[1]) >= 1.5 * width
+    assert effects.inputs_by_width(tiny_eager, [["the", *["king"] * width]], 5)[0] == []
+    assert effects.inputs_by_width(tiny_eager, [["the", "king"]], 5)[1] == []
+
+
 def test_only_long_inputs_hold_ineffective_attention(tiny_eager, words):
     size = tiny_eager.width // tiny_eager.heads
     [short] = effects.ineffective_share(tiny_eager, [words[0][: size - 3]])
@@ -171,12 +323,12 @@ def test_a_layer_that_repeats_another_is_matched(tiny_eager, words):
 
 
 def test_erasure_is_followed_by_samples_in_range(tiny_eager, words):
-    found = effects.explanation_samples(tiny_eager, words[:4])
+    found = critics.explanation_samples(tiny_eager, words[:4])
     assert all(len(values) == 4 and (np.abs(values) <= 1).all() for values in found.values())
 
 
 def test_recipes_agree_where_only_one_relation_is_asked(tiny_eager, sentences):
-    found = evidence.recipe_disagreement(tiny_eager, sentences, ["det"])
+    found = recipes.recipe_disagreement(tiny_eager, sentences, ["det"])
     assert set(found) == {"directed_head", "directed_offset", "undirected_head", "undirected_offset"}
     assert len({len(values) for values in found.values()}) == 1
     assert found["undirected_offset"].mean() >= found["directed_offset"].mean() - 0.1
@@ -197,12 +349,12 @@ def test_weights_dealt_out_in_their_own_order_change_nothing(tiny_eager, words):
     inputs, place = model_inputs(tiny_eager, [encoding]), 3
     with torch.no_grad():
         output = tiny_eager.model(**inputs, output_attentions=True, return_dict=True)
-    maps, whole = torch.stack([layer[0] for layer in output.attentions]), effects._place_probabilities(output, place)
+    maps, whole = torch.stack([layer[0] for layer in output.attentions]), critics._place_probabilities(output, place)
     same, turned = torch.arange(len(encoding))[None], torch.arange(len(encoding)).roll(1)[None]
     for layers in ([tiny_eager.layers - 1], range(tiny_eager.layers)):
-        found = effects.permuted_predictions(tiny_eager, inputs, place, maps, torch.cat([same, turned]), layers)
+        found = critics.permuted_predictions(tiny_eager, inputs, place, maps, torch.cat([same, turned]), layers)
         torch.testing.assert_close(found[:1], whole)
-        kept, moved = effects.total_variation(found, whole)
+        kept, moved = critics.total_variation(found, whole)
         assert moved > 2 * kept
 
 
@@ -217,7 +369,7 @@ def test_permuted_weights_are_what_the_mask_takes_from_the_values(tiny_eager, wo
     dense = tiny_eager.encoder.encoder.layer[-1].attention.output.dense
     probe = dense.register_forward_hook(lambda module, args, output: seen.append(output.detach()))
     last = [tiny_eager.layers - 1]
-    effects.permuted_predictions(tiny_eager, inputs, 1, planted, order, last)
+    critics.permuted_predictions(tiny_eager, inputs, 1, planted, order, last)
     probe.remove()
     _, values = effects._maps_and_values(tiny_eager, inputs)
     expected = dense(values[-1, :, int(planted[-1, 0, 1][order[0]].argmax())].flatten())
@@ -226,7 +378,7 @@ def test_permuted_weights_are_what_the_mask_takes_from_the_values(tiny_eager, wo
 
 def test_total_variation_is_half_the_moved_probability():
     first = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
-    np.testing.assert_allclose(effects.total_variation(first, torch.tensor([0.0, 0.5, 0.5])), [0.5, 1.0])
+    np.testing.assert_allclose(critics.total_variation(first, torch.tensor([0.0, 0.5, 0.5])), [0.5, 1.0])
 
 
 def test_removing_heads_gives_a_score_for_every_head_and_item_in_every_way(tiny):

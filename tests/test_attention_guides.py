@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from bertology_utils.instruments.attention import attention_maps
-from bertology_utils.studies import attention_effects as effects
+from bertology_utils.studies import attention_critics as critics
 from bertology_utils.studies import attention_guides as guides
 from bertology_utils.studies.layer_tasks import number_examples
 from bertology_utils.text import encode_words
@@ -76,7 +76,7 @@ def test_samples_have_a_seed_for_every_run(tiny_eager):
 
 def test_every_kind_of_model_is_permuted_and_guides(eager):
     if eager.has_mlm_head:
-        found = effects.explanation_samples(eager, SENTENCES, permutations=2)
+        found = critics.explanation_samples(eager, SENTENCES, permutations=2)
         assert all(0 <= value <= 1 for name in ("permuted_last", "permuted_all") for value in found[name])
     weights = guides.class_weights(eager, SENTENCES)
     np.testing.assert_allclose([row.sum() for row in weights], 1, rtol=1e-4)

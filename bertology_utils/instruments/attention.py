@@ -22,6 +22,7 @@ STATISTICS = (
     "cls",
     "sep",
     "punctuation",
+    "end",
     "previous",
     "next",
     "self",
@@ -145,8 +146,9 @@ def head_statistics(
     """Surface patterns of every head after clark2019what: mean mass on a kind of target, and entropy.
 
     `sources` says from where: "all" pieces, "words", "cls" or "sep". Previous, next and self count only sources that
-    have such a neighbour (no division by pieces that could not contribute). Own and other segment count non-special
-    targets. Norm weighting is normalised to rows of one first, so that both weightings read as shares.
+    have such a neighbour (no division by pieces that could not contribute). The end is [SEP] and the full stop before
+    it. Own and other segment count non-special targets. Norm weighting is normalised to rows of one first, so that
+    both weightings read as shares.
     """
     kept = {name: np.full((len(sentences), specimen.layers, specimen.heads), np.nan) for name in STATISTICS}
     for index, encoding, maps in attention_maps(specimen, sentences, pairs, weighting, budget):
@@ -163,16 +165,19 @@ def target_masks(specimen: Specimen, encoding: Encoding) -> dict[str, np.ndarray
     ids = np.array(encoding.input_ids)
     tokenizer, size = specimen.tokenizer, len(ids)
     # Segments are told by the first separator: RoBERTa and DistilBERT have no segment ids to go by.
-    segments = np.cumsum(ids == tokenizer.sep_token_id) - (ids == tokenizer.sep_token_id) > 0
+    separators = ids == tokenizer.sep_token_id
+    segments = np.cumsum(separators) - separators > 0
     words = word_pieces(encoding)
     pieces = tokenizer.convert_ids_to_tokens(ids.tolist())
     punctuation = np.array([piece.lstrip("Ġ▁") in PUNCTUATION for piece in pieces])
     same = segments[:, None] == segments[None, :]
+    last = punctuation & words & np.append(separators[1:], False)  # the full stop that a separator follows
     everywhere = np.ones((size, size), dtype=bool)
     return {
         "cls": everywhere & (ids == tokenizer.cls_token_id),
-        "sep": everywhere & (ids == tokenizer.sep_token_id),
+        "sep": everywhere & separators,
         "punctuation": everywhere & (punctuation & words),
+        "end": everywhere & (separators | last),
         "previous": np.eye(size, k=-1, dtype=bool),
         "next": np.eye(size, k=1, dtype=bool),
         "self": np.eye(size, dtype=bool),

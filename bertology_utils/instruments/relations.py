@@ -1,4 +1,4 @@
-"""What attention heads point at: gold relations against the best fixed offset, and the five patterns of maps.
+"""What attention heads point at: gold relations against the best fixed offset, and the patterns of maps.
 
 Depends on `attention` for word-level maps and on sentences with gold heads and relation names. Heads, fixed offsets
 and any other baseline are predictors of one signature, scored by the one `evaluate_predictor`.
@@ -21,7 +21,7 @@ from bertology_utils.text import Encoding, encode_words
 
 DIRECTIONS = ("dependent", "head")  # who attends: the dependent to its head, or the head to its dependent
 OFFSETS = tuple(offset for offset in range(-10, 11) if offset)  # any distance: clause heads stand far apart
-PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
+PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "broad", "heterogeneous")
 
 Predictor = Callable[[int], np.ndarray]
 """Sentence index -> (..., words): for each word the index of its predicted partner; leading axes are rival heads."""
@@ -213,13 +213,14 @@ class PatternThresholds:
     mixed: float = 0.6  # and both together this
     contrast: float = 0.5  # block: (own - other segment) / (own + other segment)
     words: float = 0.3  # block: least mass on words at all, or the contrast is noise
+    broad: float = 0.8  # share of the uniform map's entropy (clark2019what) from which a map without a pattern is even
 
 
 @dataclass(frozen=True)
 class PatternFeatures:
     """Features of maps, each (..., heads): excess mass on special pieces and on neighbours, block contrast, entropy.
 
-    `contrast` is NaN where the input has a single segment; `entropy` is in nats, averaged over rows.
+    `contrast` is NaN where the input has a single segment; `entropy` is averaged over rows, as a share of log n.
     """
 
     vertical: np.ndarray
@@ -242,7 +243,7 @@ def pattern_features(maps: torch.Tensor, masks: dict[str, np.ndarray], words: np
         diagonal=_excess(maps, masks["previous"] | masks["next"]),
         contrast=contrast,
         words=on_words,
-        entropy=torch.special.entr(maps).sum(-1).mean(-1).numpy(),
+        entropy=torch.special.entr(maps).sum(-1).mean(-1).numpy() / np.log(size),
     )
 
 
@@ -258,7 +259,11 @@ def _excess(maps: torch.Tensor, mask: np.ndarray) -> np.ndarray:
 
 
 def classify_patterns(features: PatternFeatures, thresholds: PatternThresholds | None = None) -> np.ndarray:
-    """Index into PATTERNS for each map: the first rule that holds, mixed before pure, heterogeneous for the rest."""
+    """Index into PATTERNS for each map: the first rule that holds, mixed before pure, heterogeneous for the rest.
+
+    kovaleva2019revealing has five classes, of maps that are sharp after fine-tuning. Broad is the sixth here: a map
+    that is nearly even over its whole input has no pattern, and no single words that could stand in a relation either.
+    """
     limits = thresholds or PatternThresholds()
     vertical, diagonal = features.vertical, features.diagonal
     rules = {
@@ -266,6 +271,7 @@ def classify_patterns(features: PatternFeatures, thresholds: PatternThresholds |
         "vertical": vertical >= limits.single,
         "diagonal": diagonal >= limits.single,
         "block": (np.nan_to_num(features.contrast, nan=-1.0) >= limits.contrast) & (features.words >= limits.words),
+        "broad": features.entropy > limits.broad,
     }
     codes = [PATTERNS.index(name) for name in rules]
     return np.select(list(rules.values()), codes, default=PATTERNS.index("heterogeneous"))
@@ -287,20 +293,22 @@ def map_patterns(
     return patterns
 
 
-def scattered_patterns(
+def planted_patterns(
     specimen: Specimen, sentences: Sequence[Sequence[str]], pairs: Sequence[Sequence[str]] | None = None, seed: int = 0
-) -> np.ndarray:
-    """The pattern of planted maps whose every row points at one random word: (sentences, 1, 1).
+) -> dict[str, np.ndarray]:
+    """The pattern of two planted maps of each input, each (sentences, 1, 1): the positive controls of `map_patterns`.
 
-    The positive control of `map_patterns`: single words that no rule about places foretells are heterogeneous.
+    Every row of `scattered` points at one random word: single words that no rule about places foretells are
+    heterogeneous. The map of `even` is uniform: it must not be.
     """
     rng = np.random.default_rng(seed)
-    patterns = []
+    found: dict[str, list[np.ndarray]] = {"scattered": [], "even": []}
     for encoding in encode_words(specimen, sentences, pairs):
-        places = rng.choice(np.flatnonzero(word_pieces(encoding)), len(encoding))
-        features = encoding_features(specimen, encoding, torch.eye(len(encoding))[places][None, None])
-        patterns.append(classify_patterns(features))
-    return np.stack(patterns)
+        size = len(encoding)
+        places = rng.choice(np.flatnonzero(word_pieces(encoding)), size)
+        for name, rows in (("scattered", torch.eye(size)[places]), ("even", torch.full((size, size), 1 / size))):
+            found[name].append(classify_patterns(encoding_features(specimen, encoding, rows[None, None])))
+    return {name: np.stack(codes) for name, codes in found.items()}
 
 
 def encoding_features(specimen: Specimen, encoding: Encoding, maps: torch.Tensor) -> PatternFeatures:

@@ -1,4 +1,4 @@
-"""Interventions on attention: gradients of weights, silenced values, removed edges, and the part without effect.
+"""Interventions on attention: gradients of weights, silenced values, removed edges and heads, the part without effect.
 
 Depends on `attention` (where values and output projections are), `mlm_training` (masked losses) and `heads`. Asks not
 where a head looks but what follows from it.
@@ -94,8 +94,9 @@ def separator_losses(specimen: Specimen, sentences: Words, layers: Sequence[int]
 def edge_effects(specimen: Specimen, sentences: Words, edges: int = 48, seed: int = 0) -> dict[str, np.ndarray]:
     """Random edges (layer, head, source, target): `weight`, `norm` and `effect`, each (sentences, edges).
 
-    `norm` is weight times the length of the transformed value (kobayashi2020attention); `effect` is how far the last
-    hidden states of the sentence move when this one edge is removed and nothing is renormalised.
+    `norm` is weight times the length of the transformed value (kobayashi2020attention); `effect` is how far the next
+    vector of the source, the output of the edge's own block, moves when this one edge is removed and nothing is
+    renormalised.
     """
     generator = np.random.default_rng(seed)
     found = {name: np.empty((len(sentences), edges)) for name in ("weight", "norm", "effect")}
@@ -133,15 +134,17 @@ def _output_weight(specimen: Specimen, layer: int, head: int) -> torch.Tensor:
 
 
 def _removal_effects(specimen: Specimen, inputs: dict, maps, values, chosen: list) -> np.ndarray:
-    """One row of the batch for each edge: its contribution is subtracted before the output projection."""
+    """How far each edge moves its source in the output of its block, (edges,): one row of the batch for each edge,
+    whose contribution is subtracted before the output projection."""
     batch = {name: tensor.repeat(len(chosen) + 1, 1) for name, tensor in inputs.items()}  # the last row is untouched
     with ExitStack() as stack:
         for layer, (_, output) in enumerate(_projections(specimen.encoder)):
             mine = [(row, *edge[1:]) for row, edge in enumerate(chosen) if edge[0] == layer]
             hook = output.register_forward_pre_hook(_subtract(mine, maps[layer], values[layer]))
             stack.callback(hook.remove)
-        hidden = specimen.encoder(**batch).last_hidden_state
-    return (hidden[:-1] - hidden[-1]).flatten(1).norm(dim=1).numpy()
+        hidden = specimen.encoder(**batch, output_hidden_states=True).hidden_states
+    moved = [hidden[layer + 1][[row, -1], source] for row, (layer, _, source, _) in enumerate(chosen)]
+    return np.array([float((removed - whole).norm()) for removed, whole in moved])
 
 
 def _subtract(edges: list, maps: torch.Tensor, values: torch.Tensor):
@@ -162,6 +165,24 @@ def effect_correlations(effects: dict[str, np.ndarray]) -> dict[str, np.ndarray]
         )
         for name in ("weight", "norm")
     }
+
+
+def inputs_by_width(specimen: Specimen, sentences: Words, count: int) -> tuple[list[list[str]], list[list[str]]]:
+    """Up to `count` short and as many long inputs, as the width of a head tells them apart.
+
+    Short are sentences of no more pieces than a head has dimensions; long are sentences joined until they have half as
+    many pieces again. Either list is empty where the sentences have none.
+    """
+    width = specimen.width // specimen.heads
+    encodings = encode_words(specimen, sentences)
+    short = [list(words) for words, encoding in zip(sentences, encodings, strict=True) if len(encoding) <= width]
+    long, joined, pieces = [], [], 0
+    for words, encoding in zip(sentences, encodings, strict=True):
+        joined, pieces = [*joined, *words], pieces + sum(word is not None for word in encoding.word_ids)
+        if pieces >= 1.5 * width:
+            long += [joined] if pieces + 2 <= specimen.max_pieces else []
+            joined, pieces = [], 0
+    return short[:count], long[:count]
 
 
 @torch.no_grad()
@@ -197,122 +218,6 @@ def keep_without(grid: tuple[int, int], closed: Sequence[tuple[int, int]]) -> to
     for layer, head in closed:
         keep[layer, head] = 0
     return keep
-
-
-def explanation_samples(
-    specimen: Specimen, sentences: Words, seed: int = 0, permutations: int = 5
-) -> dict[str, np.ndarray]:
-    """Do attention and gradient rank pieces as erasing them does, and does it matter where the weights lie?
-
-    One word of each sentence is masked and predicted. `attention`, `rollout`, `gradient` (sentences,): Spearman's
-    correlations with the change of the masked word's loss when a piece is replaced by [MASK] (serrano2019attention,
-    jain2019attention, here for a masked LM): of the last layer's attention from the mask, averaged over heads, of
-    `rollout` from the mask through all layers, and of the length of the gradient at the embeddings. `permuted_last`,
-    `permuted_all`, `erased` (sentences,): medians of `total_variation` between the predictions before and after the
-    weights of the mask were permuted in the last layer, in all layers, or one piece was erased.
-    """
-    generator = np.random.default_rng(seed)
-    names = ("attention", "rollout", "gradient", "permuted_last", "permuted_all", "erased")
-    found: dict[str, list[float]] = {name: [] for name in names}
-    for encoding in encode_words(specimen, sentences):
-        inputs = model_inputs(specimen, [encoding])
-        words = [place for place, word in enumerate(encoding.word_ids) if word is not None]
-        place = int(generator.choice(words))
-        label = int(inputs["input_ids"][0, place])
-        inputs["input_ids"][0, place] = specimen.tokenizer.mask_token_id
-        others = [p for p in words if p != place]
-        weights, slopes = _maps_and_slopes(specimen, inputs, place, label)
-        maps = weights.mean(1).numpy()
-        guesses = {"attention": maps[-1][place], "rollout": rollout(maps)[place], "gradient": slopes}
-        erased, whole = _erasure(specimen, inputs, place, others)
-        change = (whole[label].clamp_min(1e-30).log() - erased[:, label].clamp_min(1e-30).log()).abs().numpy()
-        for name, values in guesses.items():
-            found[name].append(np.nan_to_num(spearmanr(values[others], change).statistic))
-        found["erased"].append(float(total_variation(erased, whole).median()))
-        orders = torch.from_numpy(np.stack([generator.permutation(len(encoding)) for _ in range(permutations)]))
-        for name, layers in (("permuted_last", [specimen.layers - 1]), ("permuted_all", range(specimen.layers))):
-            shifted = permuted_predictions(specimen, inputs, place, weights, orders, layers)
-            found[name].append(float(total_variation(shifted, whole).median()))
-    return {name: np.array(values) for name, values in found.items()}
-
-
-def total_variation(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Half the sum of absolute differences of two distributions, over the last axis: 0 = equal, 1 = disjoint."""
-    return (first - second).abs().sum(-1) / 2
-
-
-@torch.no_grad()
-def permuted_predictions(
-    specimen: Specimen, inputs: dict, place: int, maps: torch.Tensor, orders: torch.Tensor, layers: Sequence[int]
-) -> torch.Tensor:
-    """Probabilities (orders, vocabulary) at `place` when its attention weights are dealt out in other orders.
-
-    jain2019attention: `maps` (layers, heads, pieces, pieces) are the weights of the unaltered run; in each of `layers`
-    (from 0) every head's row at `place` is permuted by each of `orders` (orders, pieces), the same for all heads.
-    """
-    batch = {name: tensor.repeat(len(orders), 1) for name, tensor in inputs.items()}
-    projections, heads = _projections(specimen.encoder), maps.shape[1]
-    with ExitStack() as stack:
-        for layer in layers:
-            seen: dict[str, torch.Tensor] = {}
-            value, output = projections[layer]
-            stack.callback(value.register_forward_hook(_keep_values(seen, heads)).remove)
-            row = maps[layer, :, place][:, orders]  # (heads, orders, pieces)
-            stack.callback(output.register_forward_pre_hook(_look_elsewhere(seen, row, place)).remove)
-        return _place_probabilities(specimen.model(**batch, return_dict=True), place)
-
-
-def _keep_values(seen: dict[str, torch.Tensor], heads: int):
-    def hook(module, arguments, output):
-        seen["values"] = output.unflatten(-1, (heads, -1))  # (orders, pieces, heads, size)
-
-    return hook
-
-
-def _look_elsewhere(seen: dict[str, torch.Tensor], row: torch.Tensor, place: int):
-    def hook(module, arguments):
-        context = arguments[0].clone().unflatten(-1, (len(row), -1))
-        context[:, place] = torch.einsum("hon,onhs->ohs", row, seen["values"])
-        return (context.flatten(-2), *arguments[1:])
-
-    return hook
-
-
-def rollout(maps: np.ndarray) -> np.ndarray:
-    """Attention multiplied through the layers, half of each vector its own: from mean maps (layers, n, n) to (n, n).
-
-    How much each place of the last layer takes from each input if nothing but attention and the residual path moved it.
-    """
-    found = np.eye(maps.shape[-1])
-    for layer in maps:
-        found = (layer + np.eye(len(layer))) / 2 @ found
-    return found
-
-
-def _maps_and_slopes(specimen: Specimen, inputs: dict, place: int, label: int) -> tuple[torch.Tensor, np.ndarray]:
-    """Maps (layers, heads, pieces, pieces), and the length of the gradient at each embedding (pieces,)."""
-    embedded = specimen.model.get_input_embeddings()(inputs["input_ids"]).detach().requires_grad_(True)
-    rest = {name: tensor for name, tensor in inputs.items() if name != "input_ids"}
-    with torch.enable_grad():
-        output = specimen.model(inputs_embeds=embedded, **rest, output_attentions=True, return_dict=True)
-        loss = -_place_probabilities(output, place)[:, label].clamp_min(1e-30).log().sum()
-        slope = torch.autograd.grad(loss, embedded)[0][0].norm(dim=-1)
-    return torch.stack([layer[0].detach() for layer in output.attentions]), slope.numpy()
-
-
-@torch.no_grad()
-def _erasure(specimen: Specimen, inputs: dict, place: int, others: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Probabilities at `place` when each of the other pieces is replaced by [MASK], and when none is: (others,
-    vocabulary), (vocabulary,)."""
-    batch = {name: tensor.repeat(len(others) + 1, 1) for name, tensor in inputs.items()}
-    batch["input_ids"][torch.arange(len(others)), others] = specimen.tokenizer.mask_token_id
-    found = _place_probabilities(specimen.model(**batch, return_dict=True), place)
-    return found[:-1], found[-1]
-
-
-def _place_probabilities(output, place: int) -> torch.Tensor:
-    logits = output.logits if "logits" in output else output.prediction_logits
-    return logits[:, place].softmax(-1)
 
 
 def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[str, np.ndarray]:

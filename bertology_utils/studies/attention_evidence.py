@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.stats import spearmanr
+from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from bertology_utils.errors import BertologyError
@@ -27,17 +27,11 @@ from bertology_utils.instruments.attention import (
 )
 from bertology_utils.instruments.relations import (
     PATTERNS,
-    Edge,
     RelationScore,
-    evaluate_predictor,
-    fixed_offsets,
-    gold_edges,
-    head_predictors,
-    relation_scores,
 )  # fmt: skip
 from bertology_utils.language.coreference import Coreference
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import bootstrap, mean_interval, percentile_interval
+from bertology_utils.statistics import LEVEL, bootstrap, mean_interval
 from bertology_utils.text import Encoding, encode_words
 from bertology_utils.verdicts.published import published_rows
 
@@ -53,23 +47,35 @@ STANFORD = {"obj": "dobj", "nmod:poss": "poss", "aux:pass": "auxpass"}
 def pattern_samples(patterns: np.ndarray) -> dict[str, np.ndarray]:
     """Share of a sentence's maps in each pattern, from codes (sentences, layers, heads): name -> (sentences,).
 
-    The mixed pattern is called `mixed`; `patterned` is all but the heterogeneous (kovaleva2019revealing).
+    The mixed pattern is called `mixed`; `patterned` is all but broad and heterogeneous (kovaleva2019revealing).
     """
     names = [name.replace("vertical+diagonal", "mixed") for name in PATTERNS]
     shares = {name: (patterns == code).mean((1, 2)) for code, name in enumerate(names)}
-    return shares | {"patterned": 1 - shares["heterogeneous"]}
+    return shares | {"patterned": 1 - shares["broad"] - shares["heterogeneous"]}
 
 
-def positional_share(statistics: HeadStatistics, least: float = 0.5) -> np.ndarray:
-    """Share of heads that put more than `least` on the previous, the next or the same piece: (sentences,)."""
-    masses = np.stack([statistics[name] for name in ("previous", "next", "self")])
-    return (masses > least).any(0).mean((1, 2))
+def typical_heads(specimen: Specimen, statistics: HeadStatistics, sentences: Words) -> dict[str, np.ndarray]:
+    """What the head that does most of it does, for each type of clark2019what and raganato2018analysis: (sentences,).
+
+    `previous`, `next`, `itself`, `cls`, `sep`, `punctuation`, `end`: the share of its attention; `broad`: its entropy
+    as a share of the uniform map's. A type's head is chosen on the even sentences that have such a target, and measured
+    on the odd ones.
+    """
+    names = ("previous", "next", "self", "cls", "sep", "punctuation", "end")
+    values = {name.replace("self", "itself"): statistics[name] for name in names}
+    values["broad"] = statistics["entropy"] / _greatest_entropy(specimen, sentences)
+    there = {name: found[~np.isnan(found).any((1, 2))] for name, found in values.items()}
+    return {name: best_on_even(found)[1] for name, found in there.items()}
 
 
 def broad_shares(specimen: Specimen, statistics: HeadStatistics, sentences: Words, least: float = 0.8) -> np.ndarray:
     """Share of broad heads, entropy above `least` * log n, in each layer: (sentences, layers) (clark2019what)."""
-    pieces = np.array([len(encoding) for encoding in encode_words(specimen, sentences)])
-    return (statistics["entropy"] > least * np.log(pieces)[:, None, None]).mean(2)
+    return (statistics["entropy"] > least * _greatest_entropy(specimen, sentences)).mean(2)
+
+
+def _greatest_entropy(specimen: Specimen, sentences: Words) -> np.ndarray:
+    """log n of each sentence's n pieces, that of the uniform map: (sentences, 1, 1)."""
+    return np.log([len(encoding) for encoding in encode_words(specimen, sentences)])[:, None, None]
 
 
 def special_ratio(specimen: Specimen, statistics: HeadStatistics, sentences: Words) -> np.ndarray:
@@ -109,19 +115,30 @@ def punctuation_and_peers(forms: np.ndarray, shares: np.ndarray, peers: int = 3)
 # --- relations ------------------------------------------------------------------------------------------------------
 
 
-def strongest_relations(specimen: Specimen, sentences: Sequence, count: int = 3, **settings) -> list[str]:
+def strongest_relations(scores: dict[str, RelationScore], count: int = 3) -> list[str]:
     """The relations whose best head is most surely above the best fixed offset, to be scored on other sentences.
 
-    Ranked by the lower end of the difference's 95 % interval, so that few items do not win by luck. Settings as in
-    `relation_scores`.
+    Ranked by the lower end of the difference's 95 % interval, so that few items do not win by luck.
     """
-    scores = relation_scores(specimen, sentences, **settings)
     lows = {
         name: mean_interval(score.head_hits.astype(float) - score.offset_hits).low
         for name, score in scores.items()
         if name != "all"
     }
     return sorted(lows, key=lows.get, reverse=True)[:count]
+
+
+def three_relations(scores: dict[str, RelationScore], selection: dict[str, RelationScore]) -> dict[str, np.ndarray]:
+    """Hits of head and offset for the three relations that lead in `selection`, scores on other sentences.
+
+    `first`, `first_offset` and so on, 0/1 (edges,); empty where fewer than three relations are in both.
+    """
+    names = strongest_relations({name: score for name, score in selection.items() if name in scores})
+    places = ("first", "second", "third")
+    if len(names) < len(places):
+        return {}
+    heads = {place: scores[name].head_hits for place, name in zip(places, names, strict=True)}
+    return heads | {f"{place}_offset": scores[name].offset_hits for place, name in zip(places, names, strict=True)}
 
 
 def score_samples(scores: dict[str, RelationScore]) -> dict[str, np.ndarray]:
@@ -139,78 +156,11 @@ def score_samples(scores: dict[str, RelationScore]) -> dict[str, np.ndarray]:
     }
 
 
-def attachment_by_head(specimen: Specimen, sentences: Sequence, keep_special: bool) -> np.ndarray:
-    """Share of dependents whose most attended unit is their head: (sentences, layers, heads).
-
-    With `keep_special` a special piece may be the most attended one and is then wrong; without it (the recipe of
-    htut2019attention and clark2019what) special pieces are dropped before the maximum is taken.
-    """
-    edges: dict[int, list] = {}
-    for edge in gold_edges(sentences):
-        edges.setdefault(edge.sentence, []).append(edge)
-    hits = np.full((len(sentences), specimen.layers, specimen.heads), np.nan)
-    for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
-        units = map_units(encoding.word_ids) if keep_special else list(range(len(sentences[index].words)))
-        words = word_level_map(maps, encoding, keep_special)
-        words.diagonal(dim1=-2, dim2=-1).fill_(-1)
-        chosen = np.array(units)[words.argmax(-1).numpy()]  # (layers, heads, units)
-        gold = edges.get(index, [])
-        hits[index] = np.mean([chosen[..., units.index(e.dependent)] == e.head for e in gold], axis=0)
-    return hits
-
-
-def recipe_comparison(
-    with_special: np.ndarray, without: np.ndarray, separator: np.ndarray, blocks: int = 5
-) -> dict[str, np.ndarray]:
-    """How the two recipes rank heads, in blocks of sentences: `agreement` and the `inflation_high/low` (blocks,).
-
-    Arrays are (sentences, layers, heads). Inflation is what dropping special pieces adds to a head's score, for the
-    third of heads with most and with least attention to [SEP].
-    """
-    found: dict[str, list[float]] = {"agreement": [], "inflation_high": [], "inflation_low": []}
-    for rows in np.array_split(np.arange(len(without)), blocks):
-        kept, dropped, mass = (a[rows].mean(0).ravel() for a in (with_special, without, separator))
-        order, third = mass.argsort(), len(mass) // 3
-        found["agreement"].append(np.nan_to_num(spearmanr(kept, dropped).statistic))
-        found["inflation_high"].append((dropped - kept)[order[-third:]].mean())
-        found["inflation_low"].append((dropped - kept)[order[:third]].mean())
-    return {name: np.array(values) for name, values in found.items()}
-
-
-def recipe_disagreement(
-    specimen: Specimen, sentences: Sequence, relations: Sequence[str] = ("nsubj", "advmod", "amod")
-) -> dict[str, np.ndarray]:
-    """One relation under two recipes, each with its best offset: `directed` (clark2019what, the dependent attends to
-    its head) and `undirected` (htut2019attention, either of the two may point at the other): 0/1 (edges,).
-
-    Heads, offsets and the relation where the recipes disagree most are chosen on even sentences, scored on odd ones.
-    """
-    edges = [edge for edge in gold_edges(sentences) if edge.relation in relations]
-    words = [list(sentence.words) for sentence in sentences]
-    rivals = {"head": head_predictors(specimen, words)["dependent"], "offset": fixed_offsets([len(w) for w in words])}
-    hits = {}
-    for name, predict in rivals.items():
-        forward = evaluate_predictor(predict, edges).correct
-        back = evaluate_predictor(predict, [Edge(e.sentence, e.head, e.dependent, e.relation) for e in edges]).correct
-        hits[name, "directed"], hits[name, "undirected"] = (
-            x.reshape(len(edges), -1).astype(float) for x in (forward, forward | back)
-        )
-    even = np.array([edge.sentence % 2 == 0 for edge in edges])
-    found = {}
-    for relation in relations:
-        mine = np.array([edge.relation == relation for edge in edges])
-        if (mine & even).any() and (mine & ~even).any():
-            best = {key: x[mine & even].mean(0) for key, x in hits.items()}
-            margins = [best["head", r].max() - best["offset", r].max() for r in ("directed", "undirected")]
-            scored = {"_".join((r, name)): hits[name, r][mine & ~even, best[name, r].argmax()] for name, r in hits}
-            found[margins[0] * margins[1]] = scored
-    return found[min(found)]
-
-
 def applicable_separator_mass(specimen: Specimen, sentences: Sequence, score: RelationScore) -> dict[str, np.ndarray]:
     """[SEP] mass of the head of a relation, from words to which the relation applies and from the others.
 
-    Words apply as the one that attends: the dependent or the head, by the direction of `score`. name -> (words,).
+    `applicable`, `not_applicable` (words,): words apply as the one that attends, the dependent or the head, by the
+    direction of `score`. `head`, `offset` (edges,): whether it finds the relation, and the best fixed offset does.
     """
     found: dict[str, list[float]] = {"applicable": [], "not_applicable": []}
     for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
@@ -225,7 +175,8 @@ def applicable_separator_mass(specimen: Specimen, sentences: Sequence, score: Re
         for piece, word in enumerate(encoding.word_ids):
             if word is not None:
                 found["applicable" if word in sources else "not_applicable"].append(float(mass[piece]))
-    return {name: np.array(values) for name, values in found.items()}
+    hits = {"head": score.head_hits.astype(float), "offset": score.offset_hits.astype(float)}
+    return {name: np.array(values) for name, values in found.items()} | hits
 
 
 @dataclass(frozen=True)
@@ -384,8 +335,11 @@ def frame_attention(specimen: Specimen, sentences: Sequence, seed: int = 0) -> d
 
 
 def top_heads(scores: np.ndarray, count: int = 2) -> list[tuple[int, int]]:
-    """The `count` heads with the highest mean over items, 0-based (layer, head), from (items, layers, heads)."""
-    mean = scores.mean(0)
+    """The `count` heads with the highest mean over items, 0-based (layer, head), from (items, layers, heads).
+
+    Items that are NaN are left out.
+    """
+    mean = np.nanmean(scores, axis=0)
     return [tuple(map(int, np.unravel_index(i, mean.shape))) for i in mean.ravel().argsort()[::-1][:count]]
 
 
@@ -404,19 +358,24 @@ def depth_shares(per_layer: np.ndarray) -> dict[str, np.ndarray]:
 def clear_relations(scores: dict[str, RelationScore], margin: float = 0.1) -> list[str]:
     """The relations whose best head beats the best fixed offset where neither was chosen, clearest first.
 
-    The difference must reach the margin, and its paired 95 % interval lie above zero: a few edges prove nothing.
+    The difference must reach the margin, and lie above zero by an interval at a level of 95 % for all relations
+    together (Bonferroni): of many relations some have a lucky half.
     """
-    gains = {name: _gain(score) for name, score in scores.items() if name != "all"}
+    single = {name: score for name, score in scores.items() if name != "all"}
+    gains = {name: _gain(score, tries=len(single)) for name, score in single.items()}
     clear = [name for name, (gain, low) in gains.items() if gain >= margin and low > 0]
     return sorted(clear, key=gains.get, reverse=True)
 
 
-def _gain(score: RelationScore) -> tuple[float, float]:
-    """Best head minus best offset over the scored edges, and the lower end of its interval."""
+def _gain(score: RelationScore, tries: int) -> tuple[float, float]:
+    """Best head minus best offset over the scored edges, and the lower end of its interval, one of `tries`.
+
+    By the standard error of the resamples: so far out their percentiles would rest on a handful of them.
+    """
     hits = {"head": score.head_hits.astype(float), "offset": score.offset_hits.astype(float)}
     draws = bootstrap(lambda means: np.array([means["head"] - means["offset"]]), hits)[:, 0]
     gain = float(hits["head"].mean() - hits["offset"].mean())
-    return gain, percentile_interval(draws, gain)[0]
+    return gain, gain - float(norm.ppf(1 - (1 - LEVEL) / (2 * tries)) * draws.std())
 
 
 def relation_rows(scores: dict[str, RelationScore], control: dict[str, RelationScore]) -> list[dict]:

@@ -1,0 +1,115 @@
+"""Two recipes for one question: do special pieces, or the direction of an arrow, decide which heads look good?
+
+Depends on `attention` (maps) and `relations` (gold edges and predictors). Every head is scored under both recipes, and
+what they change is held against what other sentences change under one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from bertology_utils.instruments.attention import attention_maps, map_units, word_level_map
+from bertology_utils.instruments.relations import (
+    Edge,
+    evaluate_predictor,
+    fixed_offsets,
+    gold_edges,
+    head_predictors,
+)  # fmt: skip
+from bertology_utils.models import Specimen
+
+
+def attachment_by_head(specimen: Specimen, sentences: Sequence, keep_special: bool) -> np.ndarray:
+    """Share of dependents whose most attended unit is their head: (sentences, layers, heads).
+
+    With `keep_special` a special piece may be the most attended one and is then wrong; without it (the recipe of
+    htut2019attention and clark2019what) special pieces are dropped before the maximum is taken. NaN for a sentence
+    without arcs.
+    """
+    edges: dict[int, list] = {}
+    for edge in gold_edges(sentences):
+        edges.setdefault(edge.sentence, []).append(edge)
+    hits = np.full((len(sentences), specimen.layers, specimen.heads), np.nan)
+    for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
+        units = map_units(encoding.word_ids) if keep_special else list(range(len(sentences[index].words)))
+        words = word_level_map(maps, encoding, keep_special)
+        words.diagonal(dim1=-2, dim2=-1).fill_(-1)
+        chosen = np.array(units)[words.argmax(-1).numpy()]  # (layers, heads, units)
+        if index in edges:
+            gold = edges[index]
+            hits[index] = np.mean([chosen[..., units.index(e.dependent)] == e.head for e in gold], axis=0)
+    return hits
+
+
+def recipe_agreement(
+    with_special: np.ndarray, without: np.ndarray, splits: int = 20, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """Do two recipes rank heads less alike than one recipe does on other sentences? `across`, `within` (sentences,).
+
+    Arrays are hits (sentences, layers, heads). The sentences are halved at random `splits` times: `across` is the rank
+    correlation of the heads' scores by one recipe on one half with those by the other recipe on the other half,
+    `within` that of one recipe with itself, the geometric mean of both; their ratio is Spearman's correction for
+    attenuation. What comes back are jackknife values: their mean is the correlation over all sentences, and each lies
+    off it by n - 1 times what leaving its sentence out takes away, so that they spread as other sentences would.
+    """
+    both = [values.reshape(len(values), -1) for values in (with_special, without)]
+    both = [values[~np.isnan(both[0]).any(1)] for values in both]  # a sentence without arcs says nothing
+    n, generator = len(both[0]), np.random.default_rng(seed)
+    halves = [generator.permutation(n) < n // 2 for _ in range(splits)]
+    found = np.mean([_split_agreement(*both, half) for half in halves], axis=0)  # (2, n + 1)
+    values = found[:, -1:] + (n - 1) * (found[:, :-1].mean(1, keepdims=True) - found[:, :-1])
+    return {"across": values[0], "within": values[1]}
+
+
+def _split_agreement(kept: np.ndarray, dropped: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Correlations across and within recipes, without each sentence in turn and, last, with all: (2, sentences + 1)."""
+    kept, dropped = ([_ranks_without_each(values, side) for side in (half, ~half)] for values in (kept, dropped))
+    across = (_correlation(kept[0], dropped[1]) + _correlation(dropped[0], kept[1])) / 2
+    within = np.sqrt(np.prod([np.maximum(_correlation(*one), 0) for one in (kept, dropped)], axis=0))
+    return np.stack([across, within])
+
+
+def _ranks_without_each(values: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Ranks of the heads' means over one half, less each sentence if it is in it: (sentences + 1, heads)."""
+    out = np.append(half, False)[:, None] * np.vstack([values, np.zeros(values.shape[1])])
+    return rankdata((values[half].sum(0) - out).round(9), axis=1)  # rounded: sums in another order are ties
+
+
+def _correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Pearson's correlation of each row with that of the other, 0 where one of them is constant: (rows,)."""
+    first, second = (ranks - ranks.mean(1, keepdims=True) for ranks in (first, second))
+    lengths = np.sqrt((first**2).sum(1) * (second**2).sum(1))
+    return (first * second).sum(1) / np.where(lengths == 0, 1, lengths)
+
+
+def recipe_disagreement(
+    specimen: Specimen, sentences: Sequence, relations: Sequence[str] = ("nsubj", "advmod", "amod")
+) -> dict[str, np.ndarray]:
+    """One relation under two recipes, each with its best offset: `directed` (clark2019what, the dependent attends to
+    its head) and `undirected` (htut2019attention, either of the two may point at the other): 0/1 (edges,).
+
+    Heads, offsets and the relation where the recipes disagree most are chosen on even sentences, scored on odd ones.
+    """
+    edges = [edge for edge in gold_edges(sentences) if edge.relation in relations]
+    words = [list(sentence.words) for sentence in sentences]
+    rivals = {"head": head_predictors(specimen, words)["dependent"], "offset": fixed_offsets([len(w) for w in words])}
+    hits = {}
+    for name, predict in rivals.items():
+        forward = evaluate_predictor(predict, edges).correct
+        back = evaluate_predictor(predict, [Edge(e.sentence, e.head, e.dependent, e.relation) for e in edges]).correct
+        hits[name, "directed"], hits[name, "undirected"] = (
+            x.reshape(len(edges), -1).astype(float) for x in (forward, forward | back)
+        )
+    even = np.array([edge.sentence % 2 == 0 for edge in edges])
+    found = {}
+    for relation in relations:
+        mine = np.array([edge.relation == relation for edge in edges])
+        if (mine & even).any() and (mine & ~even).any():
+            best = {key: x[mine & even].mean(0) for key, x in hits.items()}
+            margins = [best["head", r].max() - best["offset", r].max() for r in ("directed", "undirected")]
+            scored = {"_".join((r, name)): hits[name, r][mine & ~even, best[name, r].argmax()] for name, r in hits}
+            found[margins[0] * margins[1]] = scored
+    return found[min(found)]
