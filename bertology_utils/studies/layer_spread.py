@@ -1,8 +1,9 @@
 """Where a probe that may read all layers puts its weight, measured again and again on other sentences (tenney2019bert).
 
 Depends on `probes` and `layer_tasks`. The mixing weights of one training are one draw: they depend on the sentences
-that the probe saw and on where it started. Each part of the sentences trains probes of its own, so that an interval
-over parts covers both. The tasks are those of the study; they are not drawn, and no interval is over them.
+that the probe saw and on where it started. Each part of the sentences trains a probe of its own, from a start of its
+own, so that an interval over parts covers both. The tasks are those of the study; they are not drawn, and no interval is
+over them.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ def part_of(whole: Part, place: int, parts: int) -> Part:
 
 
 def mixing_shares(
-    features: LayerFeatures, task: Task, parts: int = PARTS, seeds: int = 3, seed: int = 0, steps: int = 120
+    features: LayerFeatures, task: Task, parts: int = PARTS, seed: int = 0, steps: int = 200
 ) -> np.ndarray:
-    """Shares of the layers in a probe's mixture, of probes trained on disjoint sentences: (seeds, parts, layers + 1).
+    """Shares of the layers in a probe's mixture, of probes trained on disjoint sentences: (parts, layers + 1).
 
     Nothing is scored, so the sentences of the task's training and test part serve alike.
     """
@@ -37,6 +38,6 @@ def mixing_shares(
         labels, _, names = encode_labels([label for part in halves for label in part.labels], [])
         if len(names) < 2:
             raise BertologyError(f"A part of the task '{task.name}' has a single label; take fewer parts.")
-        settings = {"classes": len(names), "seeds": seeds, "seed": seed + place * seeds, "steps": steps}
-        found.append(train_scalar_mix(vectors, labels, batch=96, epochs=1, **settings).shares[0].numpy())
-    return np.stack(found, axis=1)
+        settings = {"classes": len(names), "seeds": 1, "seed": seed + place, "steps": steps}
+        found.append(train_scalar_mix(vectors, labels, batch=96, epochs=1, **settings).shares[0, 0].numpy())
+    return np.stack(found)
