@@ -9,6 +9,7 @@ from bertology_utils.studies import probe_limits
 from bertology_utils.studies.anatomy import masked_queries, masked_scores
 
 SENTENCES = [sentence.words for sentence in generate(20, seed=3)]
+MORE = [sentence.words for sentence in generate(60, seed=4)]  # 40 items would teach the probe too little
 
 
 def planted(monkeypatch) -> None:
@@ -42,9 +43,9 @@ def test_removal_takes_the_property_away(monkeypatch, tiny) -> None:
         return vectors
 
     monkeypatch.setattr(probe_limits, "query_vectors", fake)
-    found = probe_limits.unused_property(tiny, SENTENCES)
+    found = probe_limits.unused_property(tiny, MORE)
     assert found["found"].mean() > 0.9 and found["removed"].mean() < 0.75
-    assert found["effect"].shape == (80,)
+    assert found["effect"].shape == (240,)
 
 
 def test_projection_ends_with_the_block(tiny) -> None:
