@@ -7,6 +7,7 @@ import pytest
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments import knowledge
+from bertology_utils.instruments.cloze import CandidateScores
 from bertology_utils.language.facts import facts, invented_people
 
 
@@ -26,6 +27,30 @@ def test_selection_finds_the_prompt_that_knows() -> None:
     study = knowledge.prompt_study(planted())
     assert study["best_template"].mean() == 1
     assert study["median_template"].mean() < 0.7 and study["manual"].mean() < 0.7
+
+
+def test_a_prompt_that_gives_one_answer_gains_nothing_by_it() -> None:
+    """Prompt 0 is right where the answer is "w", half of the facts, prompt 1 where it is another; else they err."""
+    answers = np.repeat([0, 1, 2, 3], [20, 7, 7, 6])
+    values = np.random.default_rng(0).normal(size=(2, 40, 4))
+    for prompt, served in enumerate((answers == 0, answers > 0)):
+        values[prompt, np.arange(40), np.where(served, answers, (answers + 1) % 4)] += 20
+    study = knowledge.prompt_study(replace(planted(n=40), log_probabilities=values, answers=answers))
+    assert study["best_template"].mean() == 0
+    for development, test in knowledge.halves_by_answer(answers):
+        assert not set(answers[development]) & set(answers[test]) and len(development) + len(test) == 40
+    alike = knowledge.halves_by_answer(np.zeros(5, int))
+    assert [len(test) for _, test in alike] == [2, 3], "one answer alone is halved all the same"
+
+
+def test_a_frequent_candidate_wins_raw_and_not_calibrated() -> None:
+    scores = planted(n=400)
+    noise = np.random.default_rng(3).normal(size=(1, 400, 4)) + np.array([5.0, 0, 0, 0])
+    liking = replace(scores, log_probabilities=noise, answers=np.zeros(400, int))
+    study = knowledge.prompt_study(liking)
+    assert study["manual_raw"].mean() > 0.95 and study["manual"].mean() == pytest.approx(0.25, abs=0.1)
+    noise[:, np.arange(400), scores.answers] += 4
+    assert knowledge.prompt_study(replace(liking, answers=scores.answers))["manual"].mean() > 0.8
 
 
 def test_selection_on_noise_gains_nothing() -> None:
@@ -75,8 +100,35 @@ def test_scores_cover_what_the_vocabulary_knows(tiny) -> None:
 
 def test_names_are_judged_by_style_and_by_fact(monkeypatch, tiny) -> None:
     same, other = invented_people(12, True), invented_people(12, False)
-    by_style = lambda specimen, people, asked, told=False: np.array([p.candidates.index(p.style) for p in people])  # noqa: E731
-    monkeypatch.setattr(knowledge, "name_guesses", by_style)
+
+    def guesses(attribute):
+        return lambda specimen, people, asked, told="nothing": np.array(
+            [p.candidates.index(getattr(p, attribute)) for p in people]
+        )
+
+    monkeypatch.setattr(knowledge, "name_guesses", guesses("style"))
     samples = knowledge.names_test(tiny, same, other)
     assert samples["style"].mean() == 1 and samples["congruent"].mean() == 1
     assert samples["incongruent"].mean() == 0 and samples["misled"].mean() == 1
+    monkeypatch.setattr(knowledge, "name_guesses", guesses("country"))
+    samples = knowledge.names_test(tiny, same, other)
+    assert samples["incongruent"].mean() == 1 and samples["misled"].mean() == 0
+    parts = {part for person in same for part in person.name.split()}
+    assert len(samples["style"]) == len(samples["congruent"]) == len(samples["incongruent"]) == len(parts)
+
+
+def test_a_told_language_is_read_or_not(monkeypatch, tiny) -> None:
+    def planted(reads):
+        def score(specimen, words, places, candidates):
+            rows = [
+                [float(reads and word in sentence) for word in row]
+                for sentence, row in zip(words, candidates, strict=True)
+            ]
+            return CandidateScores(np.array(rows), np.ones(len(rows), bool))
+
+        return score
+
+    for reads, expected in ((True, 1), (False, 1 / 8)):
+        monkeypatch.setattr(knowledge, "word_log_probability", planted(reads))
+        told = knowledge.told_language(tiny)
+        assert told.mean() == pytest.approx(expected) and len(told) == 12
