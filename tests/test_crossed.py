@@ -70,6 +70,41 @@ def test_told_items_hold_their_answer_and_the_same_question() -> None:
     assert first == f"{first[: len(first) // 2].replace('[MASK]', 'big').strip()} {first[len(first) // 2 :].strip()}"
 
 
+def test_invented_things_are_known_by_what_is_told_alone() -> None:
+    size, colour = crossed.property_items(1), crossed.fact_items("colour", 1)
+    (item,) = crossed.invented_items(size)
+    assert " ".join(item.first) == "a dax is very big . a dax is very [MASK] ." and item.labels == size[0].labels
+    assert " ".join(item.second) == "a wug is very small . a wug is very [MASK] ."
+    (item,) = crossed.invented_items(colour)
+    assert not set(colour[0].labels) & {*item.first, *item.second} and item.targets[0] in item.first
+    (item,) = crossed.invented_items([crossed.cross("{ax} is [MASK] .", "oil can", "ant", ("big", "small"))])
+    assert " ".join(item.first) == "a dax is big . a dax is [MASK] ."
+
+
+def test_described_comparisons_tell_sizes_and_no_answer() -> None:
+    (item,) = crossed.described_items(crossed.comparison_items(1))
+    told = "a dax is very big . a wug is very small ."
+    assert " ".join(item.first) == f"{told} a dax is [MASK] than a wug ."
+    assert " ".join(item.second) == f"{told} a wug is [MASK] than a dax ."
+    assert item.targets == ("larger", "smaller")
+
+
+def test_a_model_that_reads_passes_invented_things_and_one_that_knows_does_not(monkeypatch) -> None:
+    items = crossed.invented_items(crossed.affordance_items())
+    scored(monkeypatch, lambda words, word: float(word in words))
+    assert crossed.crossed_accuracy(None, items).all()
+    table = dict(row.split(":") for row in crossed.AFFORDANCES.split())
+    scored(monkeypatch, lambda words, word: float(any(table.get(thing) == word for thing in words)))
+    assert not crossed.crossed_accuracy(None, items).any()
+
+
+def test_chains_are_the_same_for_every_number_of_hops() -> None:
+    one, three = crossed.chain_items(20, 1, seed=4), crossed.chain_items(20, 3, seed=4)
+    assert [item.first for item in one] == [item.first for item in three]
+    assert [item.labels for item in one] == [item.labels for item in three]
+    assert all(item.labels[0] in item.first[-9:] and item.labels[1] in item.second[-9:] for item in one)
+
+
 def test_known_premises_select_the_conclusions() -> None:
     items = [crossed.cross("{ax} x [MASK] .", a, b, ("y", "z")) for a, b in ("ab", "bc", "cd")]
     correct = ([1, 1, 0], [1, 0, 1], [1, 0, 0])
@@ -85,7 +120,9 @@ def test_changed_share_of_fillers() -> None:
 def test_roles_are_samples_over_events(tiny) -> None:
     pairs = role_reversal_pairs()
     events = len({pair.condition["event"] for pair in pairs})
-    changes = crossed.role_changes(tiny)
+    items = crossed.role_items()
+    assert all(set(item.likely) == set(item.reversed) != set(item.replaced) for item in items)
+    changes = crossed.role_changes(tiny, items)
     assert {len(values) for values in changes.values()} == {events} and events == len(pairs) / 4
     scores = focus_preference(tiny, pairs)
     sensitivity = crossed.role_sensitivity(tiny, pairs)

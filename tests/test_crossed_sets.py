@@ -57,7 +57,50 @@ def test_things_cross_where_each_has_what_the_other_lacks(folder):
     assert {item.targets for item in kinds["perceptual"]} == {("big", "light"), ("big", "loud"), ("light", "loud")}
 
 
+ROLE = [
+    "item\tcontext\texpected\texp_cloze\ttarget",
+    "1-b\tthe cat saw which dog the man had \tfed\t1\tbitten",
+    "1-a\tthe cat saw which man the dog had \tbitten\t1\tbitten",
+    "2-b\tshe knew which mouse the old cat had \teaten\t1\tfled",
+    "2-a\tshe knew which old cat the mouse had \tfled\t1\tfled",
+]
+STORY = [
+    "item\tcontext_s1\tcontext_s2\texpected\twithin_category\tbetween_category\tconstraint",
+    "0\tIt was dark.\tHe lit a\tlamp\tfire\tdog\tH",
+    "1\tIt was cold.\tHe lit a\tfire\tlamp\tdog\tH",
+    "2\tIt was wet.\tHe took a\ttowel\tspoon\tdog\tH",
+]
+
+
+@pytest.fixture
+def diagnostics(tmp_path, monkeypatch):
+    for name, lines in (("ROLE-88/ROLE-88", ROLE), ("CPRAG-102/CPRAG-102", STORY)):
+        path = tmp_path / f"cloze/ettinger_lm_diagnostics/datasets/{name}.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setenv(data.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.delenv(data.ORDER_VARIABLE, raising=False)
+
+
+def test_a_story_is_crossed_with_the_one_that_expects_the_other_word(diagnostics):
+    (item,) = crossed_sets.event_items(source="ettinger")
+    assert item.targets == ("fire", "lamp") and (item.first[2], item.second[2]) == ("cold", "dark")
+    (item,) = crossed_sets.event_items(mention=True, source="ettinger")
+    assert item.first[:5] == ("they", "spoke", "of", "fire", ".") and item.second[3] == "lamp"
+
+
+def test_other_nouns_are_those_of_the_next_item(diagnostics):
+    items = sorted(crossed_sets.role_items(source="ettinger"), key=lambda item: item.event)
+    assert [" ".join(side) for side in (items[0].likely, items[0].reversed, items[0].replaced)] == [
+        "the cat saw which man the dog had [MASK] .",
+        "the cat saw which dog the man had [MASK] .",
+        "the cat saw which old cat the mouse had [MASK] .",
+    ]
+    assert items[1].replaced == ("she", "knew", *items[0].likely[3:])
+
+
 def test_embedded_items_are_the_book_s_own():
     for name in ("affordance_items", "property_items", "comparison_items"):
         assert getattr(crossed_sets, name)(5, 1) == getattr(crossed, name)(5, 1)
     assert crossed_sets.attribute_items(5, 1)["perceptual"] == crossed.fact_items("colour", 5, 1)
+    assert crossed_sets.event_items() == crossed.event_items() and crossed_sets.role_items(4) == crossed.role_items(4)

@@ -7,6 +7,7 @@ import pytest
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments import knowledge
+from bertology_utils.instruments.cloze import CandidateScores
 from bertology_utils.language.facts import facts, invented_people
 
 
@@ -26,6 +27,30 @@ def test_selection_finds_the_prompt_that_knows() -> None:
     study = knowledge.prompt_study(planted())
     assert study["best_template"].mean() == 1
     assert study["median_template"].mean() < 0.7 and study["manual"].mean() < 0.7
+
+
+def test_a_prompt_that_gives_one_answer_gains_nothing_by_it() -> None:
+    """Prompt 0 is right where the answer is "w", half of the facts, prompt 1 where it is another; else they err."""
+    answers = np.repeat([0, 1, 2, 3], [20, 7, 7, 6])
+    values = np.random.default_rng(0).normal(size=(2, 40, 4))
+    for prompt, served in enumerate((answers == 0, answers > 0)):
+        values[prompt, np.arange(40), np.where(served, answers, (answers + 1) % 4)] += 20
+    study = knowledge.prompt_study(replace(planted(n=40), log_probabilities=values, answers=answers))
+    assert study["best_template"].mean() == 0
+    for development, test in knowledge.halves_by_answer(answers):
+        assert not set(answers[development]) & set(answers[test]) and len(development) + len(test) == 40
+    alike = knowledge.halves_by_answer(np.zeros(5, int))
+    assert [len(test) for _, test in alike] == [2, 3], "one answer alone is halved all the same"
+
+
+def test_a_frequent_candidate_wins_raw_and_not_calibrated() -> None:
+    scores = planted(n=400)
+    noise = np.random.default_rng(3).normal(size=(1, 400, 4)) + np.array([5.0, 0, 0, 0])
+    liking = replace(scores, log_probabilities=noise, answers=np.zeros(400, int))
+    study = knowledge.prompt_study(liking)
+    assert study["manual_raw"].mean() > 0.95 and study["manual"].mean() == pytest.approx(0.25, abs=0.1)
+    noise[:, np.arange(400), scores.answers] += 4
+    assert knowledge.prompt_study(replace(liking, answers=scores.answers))["manual"].mean() > 0.8
 
 
 def test_selection_on_noise_gains_nothing() -> None:
@@ -48,6 +73,18 @@ def test_calibration_takes_away_a_preference_for_one_answer() -> None:
 def test_share_ranked_below_counts_ties_half() -> None:
     values = np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 2.0]])
     assert np.allclose(knowledge._below(values, np.array([0, 0])), [1.0, 0.25])
+
+
+@pytest.mark.parametrize(("knows", "expected"), [(False, 0.5), (True, 1.0)])
+def test_the_classifier_does_not_lose_objects_that_stand_once(monkeypatch, tiny, knows: bool, expected: float) -> None:
+    """Its features are which object is asked and noise for the subject, and, where it `knows`, whether they belong."""
+    n, rng = 24, np.random.default_rng(0)
+    objects, subjects = np.broadcast_to(np.eye(n), (n, n, n)), np.repeat(rng.normal(size=(n, 1, 4)), n, axis=1)
+    features = np.concatenate([subjects, objects, knows * np.eye(n)[:, :, None]], axis=-1)
+    monkeypatch.setattr(knowledge, "_triple_features", lambda specimen, scores: features)
+    scores = replace(planted(n=n, candidates=n), candidates=tuple(map(str, range(n))), answers=np.arange(n))
+    found = knowledge.triple_ranking(tiny, scores)
+    assert found["classifier_unseen"].mean() == pytest.approx(expected, abs=0.1)
 
 
 def test_consistency_is_one_where_prompts_agree() -> None:
@@ -75,8 +112,35 @@ def test_scores_cover_what_the_vocabulary_knows(tiny) -> None:
 
 def test_names_are_judged_by_style_and_by_fact(monkeypatch, tiny) -> None:
     same, other = invented_people(12, True), invented_people(12, False)
-    by_style = lambda specimen, people, asked, told=False: np.array([p.candidates.index(p.style) for p in people])  # noqa: E731
-    monkeypatch.setattr(knowledge, "name_guesses", by_style)
+
+    def guesses(attribute):
+        return lambda specimen, people, asked, told="nothing": np.array(
+            [p.candidates.index(getattr(p, attribute)) for p in people]
+        )
+
+    monkeypatch.setattr(knowledge, "name_guesses", guesses("style"))
     samples = knowledge.names_test(tiny, same, other)
     assert samples["style"].mean() == 1 and samples["congruent"].mean() == 1
     assert samples["incongruent"].mean() == 0 and samples["misled"].mean() == 1
+    monkeypatch.setattr(knowledge, "name_guesses", guesses("country"))
+    samples = knowledge.names_test(tiny, same, other)
+    assert samples["incongruent"].mean() == 1 and samples["misled"].mean() == 0
+    parts = {part for person in same for part in person.name.split()}
+    assert len(samples["style"]) == len(samples["congruent"]) == len(samples["incongruent"]) == len(parts)
+
+
+def test_a_told_language_is_read_or_not(monkeypatch, tiny) -> None:
+    def planted(reads):
+        def score(specimen, words, places, candidates):
+            rows = [
+                [float(reads and word in sentence) for word in row]
+                for sentence, row in zip(words, candidates, strict=True)
+            ]
+            return CandidateScores(np.array(rows), np.ones(len(rows), bool))
+
+        return score
+
+    for reads, expected in ((True, 1), (False, 1 / 8)):
+        monkeypatch.setattr(knowledge, "word_log_probability", planted(reads))
+        told = knowledge.told_language(tiny)
+        assert told.mean() == pytest.approx(expected) and len(told) == 12

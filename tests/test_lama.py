@@ -115,12 +115,12 @@ def test_facts_are_divided_by_what_the_name_tells(folder, tiny, monkeypatch):
     monkeypatch.setattr(lama_names, "name_scores", lambda specimen, found: planted.astype(float))
     monkeypatch.setattr(lama_names, "FIRST", 1)
     log_probabilities = scores.log_probabilities.copy()
-    log_probabilities[0] = planted
+    log_probabilities[0] = planted - planted.mean(0)
     known = knowledge.RelationScores("P1", scores.facts, scores.candidates, scores.prompts, log_probabilities,
                                      scores.answers, 1.0)  # fmt: skip
     found = lama_names.names_test(tiny, [known])
     assert found["style"].sum() == found["congruent"].sum() == 3 == len(found["congruent"])
-    assert found["incongruent"].sum() == 0 and len(found["incongruent"]) == n - 3
-    assert found["misled"].sum() == n - 3
+    assert found["incongruent"].sum() == 0 and len(found["incongruent"]) == 3, "as many as agree"
+    assert found["misled"].sum() == n - 3 and len(found["told"]) == n
     with pytest.raises(BertologyError, match="people"):
         lama_names.names_test(tiny, [])

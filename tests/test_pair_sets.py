@@ -141,6 +141,15 @@ def test_diagnostics_put_the_likely_roles_first(folder):
     assert (story.words[-3:], story.true, story.false) == (("a", "[MASK]", "."), "lamp", "fire")
 
 
+def test_the_likely_roles_are_those_that_the_file_names_first(folder, tmp_path):
+    """The verb that the roles decide may be nobody's first choice; "-b" stands above "-a" all the same."""
+    rare = [line.replace("bitten|seen", "fed").replace("fed\t1", "fed|hit\t1") for line in ROLE]
+    place = tmp_path / "cloze/ettinger_lm_diagnostics/datasets/ROLE-88/ROLE-88.tsv"
+    place.write_text("\n".join(rare), encoding="utf-8")
+    (pair,) = pair_sets.role_reversal_pairs(source="ettinger")
+    assert (pair.good[4], pair.bad[4]) == ("man", "dog") and pair.good[pair.focus] == "bitten"
+
+
 def test_experiments_run_on_the_suites(folder, tiny, tiny_eager):
     polarity = syntax_clozes.polarity(tiny, 4, source="warstadt_npi")
     assert {name: len(values) for name, values in polarity.items()} == {"licensor": 1, "scope": 1, "npi": 1}

@@ -1,6 +1,7 @@
 """Minimal pairs differ where they should and nowhere else; the listed facts and clozes are well formed."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -130,6 +131,9 @@ def test_facts_have_one_answer_and_one_mask():
             assert prompt.answer in prompt.candidates and not any("{" in word for word in prompt.words)
             assert prompt.answer not in prompt.words
         assert all("not" in prompt.words for prompt in fact.prompts(negated=True))
+        if fact.relation != "size":
+            others = [replace(fact, object=other).prompts() for other in fact.candidates]
+            assert {tuple(p.words for p in prompts) for prompts in others} == {tuple(p.words for p in fact.prompts())}
     with pytest.raises(BertologyError):
         facts("odd")
 

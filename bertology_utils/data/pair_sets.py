@@ -155,7 +155,11 @@ def _on_the_item(pair: MinimalPair) -> ShiftedPair | None:
 
 
 def role_reversal_pairs(n: int | None = None, seed: int = 0, source: str = EMBEDDED) -> list[MinimalPair]:
-    """A verb behind likely and reversed roles; for "ettinger" the two contexts of each item of her ROLE-88."""
+    """A verb behind likely and reversed roles; for "ettinger" the two contexts of each item of her ROLE-88.
+
+    Its likely one is the member "-a": in nine items the verb that the roles decide is nobody's first choice in either,
+    and in all of them it was given more often behind "-a".
+    """
     if source == EMBEDDED:
         return pairs.role_reversal_pairs(n, seed)
     items: dict[str, list[Continuation]] = {}
@@ -164,7 +168,7 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0, source: str = EMBED
     found = []
     for item, sides in items.items():
         (target,) = sides[0].alternatives
-        likely_first = sorted(sides, key=lambda row: target not in row.expected)
+        likely_first = sorted(sides, key=lambda row: row.item)
         good, bad = ((*split_words(row.context), target, ".") for row in likely_first)
         conditions = {"verb": target, "event": item}
         found.append(ShiftedPair(good, bad, len(good) - 2, "role-reversal", conditions, len(bad) - 2))

@@ -2,7 +2,7 @@
 
 Depends on `facts` and `lama` (what is asked), `cloze` (scores at a mask) and scikit-learn; `crossed` holds the tests
 that need two contexts. Every choice between prompts is made on one half of the facts and measured on the other, both
-ways round.
+ways round; candidates are compared less their mean over the facts, because a frequent one would win everywhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bertology_utils.instruments.cloze import (
     single_piece,
     word_log_probability,
 )
-from bertology_utils.language.facts import RELATIONS, Fact, InventedPerson, Prompt, facts
+from bertology_utils.language.facts import RELATIONS, Fact, InventedPerson, Prompt, facts, nameless_people
 from bertology_utils.models import Specimen
 from bertology_utils.statistics import by_unit
 
@@ -51,9 +51,14 @@ class RelationScores:
     coverage: float
 
     @property
-    def hits(self) -> np.ndarray:
+    def raw_hits(self) -> np.ndarray:
         """Booleans (prompts, facts): the true object is the most probable candidate (P@1 of petroni2019language)."""
         return self.log_probabilities.argmax(-1) == self.answers
+
+    @property
+    def hits(self) -> np.ndarray:
+        """The same of `calibrated` scores: no candidate wins by being frequent, booleans (prompts, facts)."""
+        return self.calibrated.argmax(-1) == self.answers
 
     @property
     def calibrated(self) -> np.ndarray:
@@ -156,25 +161,40 @@ def halves(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(even, odd), (odd, even)]
 
 
+def halves_by_answer(answers: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """`halves` that share no answer and are about equally large; those of the indices where there is one answer only.
+
+    A prompt that likes one object would otherwise win on both sides. Answers go to the smaller side, most frequent
+    first: (facts,) -> two pairs of (development, test) indices.
+    """
+    sides: tuple[list[int], list[int]] = ([], [])
+    for answer, _ in Counter(answers.tolist()).most_common():
+        min(sides, key=len).extend(np.flatnonzero(answers == answer))
+    one, other = (np.array(sorted(side), dtype=int) for side in sides)
+    return [(one, other), (other, one)] if len(other) else halves(len(answers))
+
+
 def prompt_study(scores: RelationScores) -> dict[str, np.ndarray]:
     """Hits (facts,) of the hand-written, the best, the median prompt, and an ensemble; beside them two baselines.
 
     The baselines are the relation's most frequent object (`majority`) and what a `guess` among its candidates hits.
+    Scores are `calibrated`; `manual_raw` is the hand-written prompt's as the model gives it.
 
-    Best and median are chosen by P@1 on the development half (ties: by the mean log probability of the answers). The
-    ensemble averages the candidates' probabilities with weights proportional to the development P@1, a plain form of
-    the weighted ensemble of jiang2019how.
+    Best and median are chosen by P@1 on facts with other answers (ties: by the mean log probability of the answers).
+    The ensemble averages the candidates' probabilities with weights proportional to the development P@1, a plain form
+    of the weighted ensemble of jiang2019how.
     """
     hits = scores.hits
     out = {name: np.zeros(len(scores.facts)) for name in ("best_template", "median_template", "ensemble")}
-    for development, test in halves(len(scores.facts)):
+    for development, test in halves_by_answer(scores.answers):
         order = _ranked(scores, development)
         out["best_template"][test] = hits[order[-1], test]
         out["median_template"][test] = hits[order[len(order) // 2], test]
         weights = hits[:, development].sum(1) + 1
         out["ensemble"][test] = _ensemble_hits(scores, weights, test)
     guess = np.full(len(scores.facts), 1 / len(scores.candidates))
-    return {**out, "manual": hits[0].astype(float), "majority": scores.majority.astype(float), "guess": guess}
+    plain = {"manual": hits[0], "manual_raw": scores.raw_hits[0], "majority": scores.majority}
+    return {**out, **{name: values.astype(float) for name, values in plain.items()}, "guess": guess}
 
 
 def _ranked(scores: RelationScores, development: np.ndarray) -> np.ndarray:
@@ -190,15 +210,15 @@ def _ensemble_hits(scores: RelationScores, weights: np.ndarray, test: np.ndarray
 
 
 def _shares(scores: RelationScores) -> np.ndarray:
-    """Probabilities renormalised over the candidates, (prompts, facts, candidates)."""
-    top = scores.log_probabilities.max(-1, keepdims=True)
-    weights = np.exp(scores.log_probabilities - top)
+    """Calibrated scores as probabilities over the candidates, (prompts, facts, candidates)."""
+    values = scores.calibrated
+    weights = np.exp(values - values.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True)
 
 
 def consistency(scores: RelationScores) -> np.ndarray:
     """For each fact, the share of prompt pairs that give the same answer, (facts,); 1 if the wording never matters."""
-    answers = scores.log_probabilities.argmax(-1)  # (prompts, facts)
+    answers = scores.calibrated.argmax(-1)  # (prompts, facts)
     return np.mean([answers[i] == answers[j] for i, j in combinations(range(len(answers)), 2)], axis=0)
 
 
@@ -244,9 +264,9 @@ def negation_effect(
 def mispriming_effect(
     specimen: Specimen, scores: RelationScores, seed: int = 0, source: str = EMBEDDED
 ) -> dict[str, np.ndarray]:
-    """Hits of the hand-written prompt (facts,): `plain`, `misprimed` by "wrong answer ? " before it, and whether the
-    prime is the guess. The book's own facts are answered among the candidates, kassner2020negated's, with any word as
-    the prime, among all pieces."""
+    """Raw hits of the hand-written prompt (facts,): `plain`, `misprimed` by "wrong answer ? " before it, and whether
+    the prime is the guess. The book's own facts are answered among the candidates, kassner2020negated's, with any word
+    as the prime, among all pieces."""
     if source != EMBEDDED:
         return _misprimed_lama(specimen, scores.relation, len(scores.facts), seed)
     random = Random(seed)
@@ -257,7 +277,7 @@ def mispriming_effect(
     answers = found.log_probabilities.argmax(-1)
     wrong = np.array([scores.candidates.index(prime) for prime in primes])
     return {
-        "plain": scores.hits[0].astype(float),
+        "plain": scores.raw_hits[0].astype(float),
         "misprimed": (answers == scores.answers).astype(float),
         "gives_the_prime": (answers == wrong).astype(float),
     }
@@ -286,7 +306,8 @@ def triple_ranking(
     `mlm` ranks by the calibrated cloze score averaged over prompts; nothing is trained, so all subjects are unseen.
     `classifier_*` is a logistic regression on the model's own word vectors, trained on one half of the
     subjects; "seen" are those, "unseen" the other half. It trains on `corrupted` wrong objects of a fact, or on all,
-    and always ranks all. After davison2019commonsense; values (facts,).
+    and always ranks all, each object less its mean over the facts, as with the cloze: an object that stands once is
+    true in training or never. After davison2019commonsense; values (facts,).
     """
     cloze = _below(scores.calibrated.mean(0), scores.answers)
     out = {name: np.zeros(len(scores.facts)) for name in ("classifier_seen", "classifier_unseen")}
@@ -297,7 +318,7 @@ def triple_ranking(
         model = LogisticRegression(class_weight="balanced", max_iter=300)
         model.fit(features[train][kept[train]], labels[kept[train]])
         ranked = model.decision_function(features.reshape(-1, features.shape[-1])).reshape(features.shape[:2])
-        below = _below(ranked, scores.answers)
+        below = _below(ranked - ranked.mean(0), scores.answers)
         out["classifier_seen"][train], out["classifier_unseen"][test] = below[train], below[test]
     return {"mlm": cloze, **out}
 
@@ -336,15 +357,18 @@ def _static(specimen: Specimen, table: np.ndarray, word: str) -> np.ndarray:
 
 
 def name_guesses(
-    specimen: Specimen, people: Sequence[InventedPerson], asked: str = "country", told: bool = False
+    specimen: Specimen, people: Sequence[InventedPerson], asked: str = "country", told: str = "nothing"
 ) -> np.ndarray:
     """What is guessed for each person, as an index into `person.candidates`, (people,).
 
-    `told` puts the planted fact before the question. Each candidate's mean over all people is taken off first, so a
-    model that always prefers one country guesses by the name or not at all. All candidates must be single pieces.
+    `told` puts something before the question: the planted "birthplace", or the "answer" itself. Each candidate's mean
+    over all people is taken off first, so a model that always prefers one country guesses by the name or not at all.
+    All candidates must be single pieces.
     """
     prompts = [person.prompts(asked)[-1 if asked == "nationality" else 0] for person in people]
-    prefixes = [person.statement() if told else () for person in people]
+    before = {"nothing": lambda person, prompt: (), "birthplace": lambda person, prompt: person.statement(),
+              "answer": lambda person, prompt: filled(prompt)}[told]  # fmt: skip
+    prefixes = [before(person, prompt) for person, prompt in zip(people, prompts, strict=True)]
     words = [(*prefix, *prompt.words) for prefix, prompt in zip(prefixes, prompts, strict=True)]
     places = [len(prefix) + prompt.focus for prefix, prompt in zip(prefixes, prompts, strict=True)]
     scores = word_log_probability(specimen, words, places, [prompt.candidates for prompt in prompts]).log_probabilities
@@ -353,32 +377,43 @@ def name_guesses(
     return (scores - scores.mean(0)).argmax(1)
 
 
+def filled(prompt: Prompt) -> tuple[str, ...]:
+    """The sentence of a prompt with its answer in the place of the mask."""
+    return (*prompt.words[: prompt.focus], prompt.answer, *prompt.words[prompt.focus + 1 :])
+
+
 def names_test(
     specimen: Specimen,
     congruent: Sequence[InventedPerson],
     incongruent: Sequence[InventedPerson],
     asked: str = "language",
 ) -> dict[str, np.ndarray]:
-    """Does the name or the fact decide? 0/1 samples (people,), after the names test of poerner2019bert.
+    """Does the name or the fact decide? Samples (names,), after the names test of poerner2019bert.
 
     `style`: with nothing told, the guess is that of the name; `constant`: one answer for everybody would be right;
-    `congruent`, `incongruent`: with the fact told before, the guess is the fact; `misled`: it is the name's although
-    the fact said otherwise. The people of both lists must share one candidate list.
+    `congruent`, `incongruent`: with the birthplace told before, the guess fits it; `misled`: it is the name's although
+    the sentence said otherwise. `told` is the positive control, (nouns,): the answer is told, of `nameless_people`.
+    The people of both lists must share names, in one order, and one candidate list. People share their first names and
+    surnames, so those are the units (`statistics.by_unit`).
     """
-    styles = [np.array([_style_index(person) for person in group]) for group in (congruent, incongruent)]
+    styles = np.array([person.candidates.index(person.style) for person in congruent])
     truths = [np.array([p.candidates.index(p.country) for p in group]) for group in (congruent, incongruent)]
     untold = name_guesses(specimen, congruent, asked)
-    agreeing, clashing = (name_guesses(specimen, group, asked, told=True) for group in (congruent, incongruent))
-    most = np.bincount(styles[0]).argmax()
+    agreeing, clashing = (name_guesses(specimen, group, asked, "birthplace") for group in (congruent, incongruent))
     samples = {
-        "style": untold == styles[0],
-        "constant": styles[0] == most,
+        "style": untold == styles,
+        "constant": styles == np.bincount(styles).argmax(),
         "congruent": agreeing == truths[0],
         "incongruent": clashing == truths[1],
-        "misled": clashing == styles[1],
+        "misled": clashing == styles,
     }
-    return {name: values.astype(float) for name, values in samples.items()}
+    names = [person.name.split() for person in congruent]
+    return {name: by_unit(values, names) for name, values in samples.items()} | {"told": told_language(specimen, asked)}
 
 
-def _style_index(person: InventedPerson) -> int:
-    return person.candidates.index(person.style)
+def told_language(specimen: Specimen, asked: str = "language") -> np.ndarray:
+    """Whether an answer told of somebody without a name is given back, (nouns,): "the guest speaks greek ." twice."""
+    people = nameless_people()
+    truths = np.array([person.candidates.index(person.country) for person in people])
+    right = name_guesses(specimen, people, asked, "answer") == truths
+    return by_unit(right, [[person.name] for person in people])

@@ -61,7 +61,7 @@ SIZES = (
     ("coin", "apple", "bucket", "chair", "car", "house", "mountain"),
 )
 
-# {x} the subject, {ax} the subject with its article, {an} the article of the answer
+# {x} the subject, {ax} the subject with its article; no word may depend on the answer, or it would give it away
 TEMPLATES = {
     "capital": (
         "the capital of {x} is [MASK] .",
@@ -70,10 +70,10 @@ TEMPLATES = {
         "{x} has its capital in [MASK] .",
     ),
     "class": (
-        "{ax} is {an} [MASK] .",
         "{ax} is a kind of [MASK] .",
         "{ax} is a type of [MASK] .",
-        "everyone knows that {ax} is {an} [MASK] .",
+        "{ax} is some sort of [MASK] .",
+        "everyone knows that {ax} is a kind of [MASK] .",
     ),
     "sound": ("{ax} can [MASK] .", "the {x} began to [MASK] .", "we heard the {x} [MASK] ."),
     "home": (
@@ -90,8 +90,8 @@ TEMPLATES = {
     ),
     "colour": ("the colour of {x} is [MASK] .", "{x} {be} [MASK] .", "{x} {be} usually [MASK] in colour ."),
     "tool": (
-        "{ax} works with {an} [MASK] .",
-        "the {x} uses {an} [MASK] .",
+        "{ax} works with the [MASK] .",
+        "the {x} uses the [MASK] .",
         "the {x} picked up his [MASK] .",
         "the tool of the {x} is the [MASK] .",
     ),
@@ -110,6 +110,8 @@ SIZE_WORDS = {TEMPLATES["size"][2]: ("large", "small")}
 MASS = ("grass", "snow", "blood", "coal", "milk", "sky", "sun", "soil", "gold", "chocolate")
 WITH_THE = ("sky", "sun")
 
+# people of whom nothing can be guessed
+NAMELESS = "stranger visitor guest man woman doctor teacher soldier student singer writer farmer"
 # style: country, adjective, first names, surnames; all the people are invented
 NAME_STYLES = {
     "italian": (
@@ -246,6 +248,14 @@ def invented_people(n: int, congruent: bool = True, seed: int = 0) -> list[Inven
     return people
 
 
+def nameless_people() -> list[InventedPerson]:
+    """Somebody without a name, "the stranger", of every country: nothing but what is told of them can be known."""
+    countries = tuple(country for country, *_ in NAME_STYLES.values())
+    return [
+        InventedPerson(f"the {noun}", country, country, countries) for noun in NAMELESS.split() for country in countries
+    ]
+
+
 @cache
 def _relation(name: str) -> tuple[Fact, ...]:
     if name == "size":
@@ -278,7 +288,6 @@ def _prompt(fact: Fact, template: str) -> Prompt:
         "ax": _with_article(first),
         "ay": _with_article(second[0]) if second else "",
         "be": "is" if first in MASS else "are",
-        "an": _with_article(answer).split()[0],
     }
     return _fill(template, slots, answer, candidates)
 

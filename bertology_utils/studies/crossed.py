@@ -19,6 +19,7 @@ from bertology_utils.instruments.cloze import (
     MASK,
     fill_in,
     focus_preference,
+    mask_word,
     preferred,
     single_piece,
     word_log_probability,
@@ -51,7 +52,11 @@ EVENTS = (
     ("she could not open the door", "she could not hear the music", "she had lost her [MASK] .", "key", "hearing"),
     ("the army was beaten", "the army had won", "the people felt [MASK] .", "fear", "joy"),
 )
-THINGS = ("coin", "key", "ring", "letter", "book", "ball", "knife", "watch")
+THINGS = """
+coin key ring letter book ball knife watch cup hat shoe map bottle candle clock pen bell spoon stone lamp shirt brush
+rope toy"""
+# things that do not exist, so that nothing can be known of them but what is told
+INVENTED = ("dax", "wug", "blicket", "toma", "fep", "gorp", "zav", "modi")
 LEVELS = (
     ("box", "bag", "basket", "pocket", "drawer", "case"),
     ("kitchen", "garden", "hall", "office", "cellar", "library"),
@@ -144,6 +149,28 @@ def _told(context: tuple[str, ...], answer: str) -> tuple[str, ...]:
     return (*context[:start], *(answer if word == MASK else word for word in question), *question)
 
 
+def invented_items(items: Sequence[Crossed]) -> list[Crossed]:
+    """`told_items` of things that do not exist: "a dax is very big . a dax is very [MASK] .".
+
+    What is told is all that can be known here, so reading a property is apart from having met the thing that has it.
+    The first two labels of an item are its things.
+    """
+    made_up = []
+    for place, item in enumerate(told_items(items)):
+        nouns = {thing: INVENTED[(place + i) % len(INVENTED)] for i, thing in enumerate(item.labels[:2])}
+        sides = (_renamed(context, nouns) for context in (item.first, item.second))
+        made_up.append(Crossed(*sides, item.targets, item.labels))
+    return made_up
+
+
+def _renamed(words: tuple[str, ...], nouns: Mapping[str, str]) -> tuple[str, ...]:
+    """The sentence about other things, whose article is "a"; a thing may be several words."""
+    text = f" {' '.join(words)} "
+    for thing, noun in nouns.items():
+        text = text.replace(f" an {thing} ", f" a {noun} ").replace(f" {thing} ", f" {noun} ")
+    return tuple(text.split())
+
+
 # --- single facts and comparisons -----------------------------------------------------------------------------------
 
 
@@ -163,6 +190,21 @@ def property_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
 def comparison_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
     """The same two things in one sentence: "an elephant is [MASK] than a mouse ." (larger) and the reverse."""
     return _draw([compared(large, small) for small, large in _sized_pairs()], n, seed)
+
+
+def described_items(items: Sequence[Crossed]) -> list[Crossed]:
+    """Comparisons of things that do not exist behind the size of each: "a dax is very big . a wug is very small .".
+
+    No pair can have been met, and no answer is said: the two told properties must be put together.
+    """
+    sizes = [cross("{ax} is very [MASK] .", *item.labels[:2], ("big", "small"), item.labels) for item in items]
+    both = [tuple(" ".join((*s.first, *s.second)).replace(MASK, "{}").format(*s.targets).split()) for s in sizes]
+    told = []
+    for place, (item, before) in enumerate(zip(items, both, strict=True)):
+        nouns = {thing: INVENTED[(place + i) % len(INVENTED)] for i, thing in enumerate(item.labels[:2])}
+        sides = (_renamed((*before, *context), nouns) for context in (item.first, item.second))
+        told.append(Crossed(*sides, item.targets, item.labels))
+    return told
 
 
 def compared(large: str, small: str) -> Crossed:
@@ -246,7 +288,7 @@ def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Cross
     "the coin is in the box . the key is in the bag . the box is in the kitchen . the bag is in the garden . so the coin
     is somewhere in the [MASK] .": the context always holds `levels` premises a chain in random order and the two
     answers lie on one level, so neither length, order nor overlap gives the answer away. The second context asks for
-    the other thing.
+    the other thing. With one seed the chains are the same for every number of hops; their things label the items.
     """
     if not 1 <= hops <= levels <= len(LEVELS):
         raise BertologyError(f"A chain has 1 to {len(LEVELS)} levels and a question at most that many hops.")
@@ -254,11 +296,11 @@ def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Cross
     items = []
     for _ in range(n):
         places = (random.sample(level, 2) for level in LEVELS[:levels])
-        chains = list(zip(random.sample(THINGS, 2), *places, strict=True))
+        chains = list(zip(random.sample(THINGS.split(), 2), *places, strict=True))
         premises = [f"the {chain[step]} is in the {chain[step + 1]} ." for step in range(levels) for chain in chains]
         context = " ".join(random.sample(premises, len(premises))).split()
         questions = [(*context, *f"so the {chain[0]} is in the {MASK} .".split()) for chain in chains]
-        items.append(Crossed(*questions, (chains[0][hops], chains[1][hops])))
+        items.append(Crossed(*questions, (chains[0][hops], chains[1][hops]), (chains[0][0], chains[1][0])))
     return items
 
 
@@ -287,23 +329,36 @@ def role_sensitivity(specimen: Specimen, pairs: Sequence[MinimalPair]) -> np.nda
     return by_unit(preferred(scores), events)
 
 
-def role_changes(specimen: Specimen, n: int | None = None, k: int = 5) -> dict[str, np.ndarray]:
+@dataclass(frozen=True)
+class Roles:
+    """Three clozes for one verb: the likely roles, the same nouns the other way round, and another event's nouns."""
+
+    likely: tuple[str, ...]
+    reversed: tuple[str, ...]
+    replaced: tuple[str, ...]
+    event: str
+
+
+def role_items(n: int | None = None) -> list[Roles]:
+    """Of `role_reversal_pairs`; the other nouns are those of the next pair in the same frame."""
+    pairs = role_reversal_pairs(n)
+    asked = [tuple(tuple(mask_word(side, pair.focus)) for side in (pair.good, pair.bad)) for pair in pairs]
+    others = _next_of_same_frame([pair.condition["frame"] for pair in pairs])
+    events = [str(pair.condition["event"]) for pair in pairs]
+    return [Roles(*sides, asked[o][0], event) for sides, o, event in zip(asked, others, events, strict=True)]
+
+
+def role_changes(specimen: Specimen, items: Sequence[Roles], k: int = 5) -> dict[str, np.ndarray]:
     """How many of the k best fillers for the verb change, share (events,), after ettinger2019what.
 
     `reversal`: doer and sufferer change places; `replacement`: another event's nouns stand in the same frame (the
-    control: a model that reads the nouns at all must answer it). An event stands in several frames, so the samples
+    control: a model that reads the nouns at all must answer it). An event may stand in several frames, so the samples
     are over events (`statistics.by_unit`).
     """
-    pairs = role_reversal_pairs(n)
-    words = [[*side[: pair.focus], MASK, *side[pair.focus + 1 :]] for pair in pairs for side in (pair.good, pair.bad)]
-    best = fill_in(specimen, words, k=k).ids.reshape(len(pairs), 2, k)
-    others = _next_of_same_frame([pair.condition["frame"] for pair in pairs])
-    changed = {
-        "reversal": _changed(best[:, 0], best[:, 1]),
-        "replacement": _changed(best[:, 0], best[others, 0]),
-    }
-    events = [[str(pair.condition["event"])] for pair in pairs]
-    return {name: by_unit(values, events) for name, values in changed.items()}
+    words = [side for item in items for side in (item.likely, item.reversed, item.replaced)]
+    best = fill_in(specimen, words, k=k).ids.reshape(len(items), 3, k)
+    changed = {"reversal": _changed(best[:, 0], best[:, 1]), "replacement": _changed(best[:, 0], best[:, 2])}
+    return {name: by_unit(values, [[item.event] for item in items]) for name, values in changed.items()}
 
 
 def _next_of_same_frame(frames: Sequence[str]) -> list[int]:

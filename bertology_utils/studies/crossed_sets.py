@@ -1,19 +1,22 @@
-"""Crossed clozes about the things of forbes2019neural, in the form of the generated ones.
+"""Crossed clozes from real sets: the things of forbes2019neural, the stories and roles of ettinger2019what.
 
-Depends on `crossed` (the form) and `material` (the rows). Here "forbes" asks for properties that people gave to kinds
-of things, with the study's own wordings; a function has the arguments of its namesake in `crossed` and a `source` more.
+Depends on `crossed` (the form), `material` (the rows) and `pair_sets`. Here "forbes" asks for properties that people
+gave to kinds of things, with the study's own wordings, and "ettinger" for CPRAG-102 and ROLE-88; a function has the
+arguments of its namesake in `crossed` and a `source` more.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from random import Random
 
 from bertology_utils.data.material import EMBEDDED, draw, rows
+from bertology_utils.data.pair_sets import pragmatic_clozes, role_reversal_pairs
+from bertology_utils.instruments.cloze import mask_word
 from bertology_utils.studies import crossed
-from bertology_utils.studies.crossed import Crossed, cross
+from bertology_utils.studies.crossed import Crossed, Roles, cross
 
 # Properties of one word, by how they are worded.
 FUNCTION, LOOK = "is used for ", "is "
@@ -79,3 +82,46 @@ def _sized_pairs(n: int, seed: int) -> list[tuple[str, str]]:
     holding = _holding("perceptual")
     large, small = (sorted(holding[a] - holding[b]) for a, b in (SIZES, SIZES[::-1]))
     return draw(list(product(large, small)), n, seed)
+
+
+# Stories and roles of ettinger2019what -------------------------------------------------------------------------------
+
+
+def event_items(mention: bool = False, source: str = EMBEDDED) -> list[Crossed]:
+    """What does one expect next? "ettinger": a story of CPRAG-102 and the one that expects the other word of its class.
+
+    With `mention` somebody spoke of the word before, which takes no story.
+    """
+    if source == EMBEDDED:
+        return crossed.event_items(mention)
+    stories = {(story.true, story.false): story for story in pragmatic_clozes(source)}
+    before = "they spoke of {} ." if mention else ""
+    return [
+        Crossed(*((*before.format(side.true).split(), *side.words) for side in (story, stories[swapped])), targets)
+        for targets, story in stories.items()
+        if (swapped := targets[::-1]) in stories and targets < swapped
+    ]
+
+
+def role_items(n: int | None = None, seed: int = 0, source: str = EMBEDDED) -> list[Roles]:
+    """Likely roles, reversed ones and other nouns; "ettinger": those of the next item, in the frame "... which X the Y
+    had [MASK] ." of ROLE-88."""
+    if source == EMBEDDED:
+        return crossed.role_items(n)
+    pairs = role_reversal_pairs(n, seed, source)
+    asked = [(mask_word(p.good, p.focus), mask_word(p.bad, p.bad_focus)) for p in pairs]
+    others = [likely for likely, _ in (*asked[1:], asked[0])]
+    return [
+        Roles(*map(tuple, sides), _other_nouns(sides[0], other), str(pair.condition["event"]))
+        for sides, other, pair in zip(asked, others, pairs, strict=True)
+    ]
+
+
+def _other_nouns(words: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    """The sentence up to its "which", and what stands from there in the other one: both are of one frame."""
+    return (*words[: _which(words)], *other[_which(other) :])
+
+
+def _which(words: Sequence[str]) -> int:
+    """The place of the last "which"."""
+    return len(words) - 1 - list(reversed(words)).index("which")

@@ -12,8 +12,9 @@ import numpy as np
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import MASK, word_log_probability
-from bertology_utils.instruments.knowledge import RelationScores, joined
+from bertology_utils.instruments.knowledge import RelationScores, filled, joined
 from bertology_utils.models import Specimen
+from bertology_utils.statistics import by_unit
 
 FIRST = 3
 # What the objects of a relation of people are.
@@ -21,31 +22,47 @@ KINDS = {"P19": "city", "P20": "city", "P27": "country", "P103": "language", "P1
 
 
 def names_test(specimen: Specimen, found: Sequence[RelationScores]) -> dict[str, np.ndarray]:
-    """Samples over people, 0/1, named as in `knowledge.names_test`; a fact is *congruent* with a name that tells it.
+    """Samples over people, named as in `knowledge.names_test`; a fact is *congruent* with a name that tells it.
 
     A name tells a fact if the object is among its three best guesses (`FIRST`), candidates of the relation less each
     one's mean over all names, where the study takes guesses among all words. `style`: the best guess is the object;
-    `constant`: the most frequent object is; `congruent` and `incongruent`: the plain prompt finds the object, over all
-    facts where one of the two has none; `misled`: it finds the best guess instead.
+    `constant`: the most frequent object is; `congruent` and `incongruent`: the plain prompt finds the object, over as
+    many facts of each relation, so that both choose among the same candidates, and over all facts where there are
+    none; `misled`: it finds the best guess instead; `told`, the positive control: it finds the object behind the
+    sentence that says it. Candidates are taken less their mean throughout.
     Raises BertologyError where no relation is about people.
     """
     asked = [scores for scores in found if scores.relation in KINDS]
     if not asked:
         raise BertologyError(f"No relation of people was asked; they are: {', '.join(KINDS)}.")
     people = joined([_of_relation(specimen, scores) for scores in asked])
-    told, hits = people.pop("told"), people.pop("hits")
-    chosen = {"congruent": told, "incongruent": ~told}
-    samples = people | {name: hits[mask] if mask.any() else hits for name, mask in chosen.items()}
-    return {name: values.astype(float) for name, values in samples.items()}
+    subjects = np.array([[fact.subject] for scores in asked for fact in scores.facts])
+    hits = people.pop("hits")
+    parts = {name: people.pop(f"as_{name}") for name in ("congruent", "incongruent")}
+    chosen = {name: mask if mask.any() else np.ones_like(mask) for name, mask in parts.items()}
+    samples = {name: by_unit(values, subjects) for name, values in people.items()}
+    return samples | {name: by_unit(hits[mask], subjects[mask]) for name, mask in chosen.items()}
 
 
 def _of_relation(specimen: Specimen, scores: RelationScores) -> dict[str, np.ndarray]:
     """Booleans (facts,) of one relation."""
     order = name_scores(specimen, scores).argsort(-1)[:, ::-1]
     right = order == scores.answers[:, None]
-    misled = ~right[:, 0] & (scores.log_probabilities[0].argmax(-1) == order[:, 0])
-    return {"style": right[:, 0], "constant": scores.majority, "misled": misled, "told": right[:, :FIRST].any(1),
-            "hits": scores.hits[0]}  # fmt: skip
+    misled = ~right[:, 0] & (scores.calibrated[0].argmax(-1) == order[:, 0])
+    tells = right[:, :FIRST].any(1)
+    same = min(tells.sum(), (~tells).sum())  # the facts are in random order, so the first ones are a sample
+    return {"style": right[:, 0], "constant": scores.majority, "misled": misled, "hits": scores.hits[0],
+            "told": told_hits(specimen, scores), "as_congruent": tells & (tells.cumsum() <= same),
+            "as_incongruent": ~tells & ((~tells).cumsum() <= same)}  # fmt: skip
+
+
+def told_hits(specimen: Specimen, scores: RelationScores) -> np.ndarray:
+    """Booleans (facts,): the plain prompt finds the object behind the same sentence with the object in it."""
+    prompts = [fact.prompts()[0] for fact in scores.facts]
+    words = [(*filled(prompt), *prompt.words) for prompt in prompts]
+    places = [len(prompt.words) + prompt.focus for prompt in prompts]
+    values = word_log_probability(specimen, words, places, [scores.candidates] * len(words)).log_probabilities
+    return (values - values.mean(0)).argmax(-1) == scores.answers
 
 
 def name_scores(specimen: Specimen, scores: RelationScores) -> np.ndarray:
