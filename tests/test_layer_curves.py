@@ -70,10 +70,33 @@ def test_gradual_and_sudden_gains_differ():
     assert curves.layers_to_share(hits([0.5] * 5) * 0).tolist() == [0] * 6
 
 
-def test_flips_count_each_direction():
-    scores = np.array([[0, 1, 0, 1], [0, 1, 0, 1], [1, 0, 0, 1]], float)[:, None]
-    found = curves.flip_samples(scores)
-    assert found["wrong_to_right"].tolist() == [[1, 0, 0, 0]] and found["right_to_wrong"].tolist() == [[0, 1, 0, 0]]
+def test_items_set_right_are_missed_by_half_of_the_seeds_below_and_found_by_the_other_above():
+    middle, last = [[0, 0, 1], [0, 1, 1]], [[1, 1, 0], [1, 1, 0]]  # (seeds, items)
+    found = curves.set_right_samples(np.array([middle, middle, last], float))
+    assert found["set_right"].tolist() == [1, 0.5, 0] and found["same_depth"].tolist() == [0, 0.25, 0]
+    with pytest.raises(ValueError, match="at least one"):
+        curves.set_right_samples(np.ones((3, 1, 4)))
+
+
+@pytest.mark.parametrize(("late", "expected"), [(0.1, REPLICATES), (0, CONTRADICTS)])
+def test_hard_items_that_are_set_right_are_told_from_probes_that_disagree(late, expected):
+    generator = np.random.default_rng(4)
+    hard = generator.random(3000) < late  # known to no probe but at the top, where all the others are as before
+    noise = generator.random((4, 3000)) < 0.7
+    below, above = np.where(hard, 0.0, noise), np.where(hard, 1.0, generator.random((4, 3000)) < 0.7)
+    samples = curves.set_right_samples(np.stack([below, below, above]))
+    assert judge(claim_by_id("hard-examples-late").parsed_prediction, None, samples).verdict == expected
+
+
+def test_only_tasks_above_their_majority_are_read():
+    scores = {"read": hits([0.5, 0.8, 0.6]), "unread": hits([0.7] * 3), "lost": hits([0.5] * 3)}
+    majority = {"read": np.tile([1, 1, 0, 0], 100), "unread": np.tile([1, 1, 1, 1, 1, 1, 1, 0, 0, 0], 40)}
+    majority["lost"] = majority["unread"]
+    assert curves.read_above(scores, majority, list(scores)) == ["read"]
+    assert curves.read_above(scores, majority, ["unread", "lost"]) == ["unread", "lost"]
+    found = curves.read_samples(scores, majority, ["read"], "x")
+    assert found["x_read"].shape == (3, 200) and found["x_majority"].mean() == 0.5
+    assert found["x_read"].mean() == pytest.approx(0.8, abs=0.05)
 
 
 def test_entropy_of_a_mix_runs_from_zero_to_one():
@@ -88,9 +111,12 @@ def test_a_peak_at_the_top_is_seen_where_it_is_planted():
 
 def test_a_planted_lead_at_the_top_is_seen_on_as_few_items_as_a_live_run_has():
     claim = claim_by_id("senteval-semantics-not-at-top")
+    readable = {"semantic_read": hits([0.8])[0], "semantic_majority": np.tile([0.0, 1.0], 200)}
     planted = [
         judge(
-            parse(claim.given), None, curves.top_samples([hits([0.6] * 9, items=320, seed=5 * s + t) for t in range(5)])
+            parse(claim.given),
+            None,
+            readable | curves.top_samples([hits([0.6] * 9, items=320, seed=5 * s + t) for t in range(5)]),
         )
         for s in range(4)
     ]
@@ -102,7 +128,9 @@ def test_a_planted_lead_at_the_top_is_seen_on_as_few_items_as_a_live_run_has():
 )
 def test_the_objection_to_the_top_can_come_out_either_way(rates, expected):
     claim = claim_by_id("senteval-semantics-not-at-top")
-    samples = curves.top_samples([hits(rates, items=320, seed=t) for t in range(5)])
+    tasks = {str(seed): hits(rates, items=320, seed=seed) for seed in range(5)}
+    guesses = dict.fromkeys(tasks, np.tile([0.0, 0.0, 1.0, 1.0], 80))
+    samples = curves.top_samples(list(tasks.values())) | curves.read_samples(tasks, guesses, list(tasks), "semantic")
     assert judge(claim.parsed_prediction, parse(claim.given), samples).verdict == expected
 
 

@@ -91,11 +91,40 @@ def test_the_last_layer_is_read_as_the_model_reads_it(tiny):
     expected = np.empty(len(sentences))
     for rows, batch in masked_batches(tiny, sentences, 0, budget=1024):
         chosen = batch["labels"] != IGNORED
+        batch["input_ids"][chosen] = tiny.tokenizer.mask_token_id
         with torch.no_grad():
             right = masked_logits(tiny.model, batch, chosen)[0].argmax(-1) == batch["labels"][chosen]
         for row, mask in zip(rows, chosen.nonzero()[:, 0][None] == torch.arange(len(rows))[:, None], strict=True):
             expected[row] = right[mask].float().mean()
     np.testing.assert_allclose(hits[-1, 0], expected, atol=1e-6)
+
+
+def test_no_chosen_piece_is_left_to_be_read(tiny, monkeypatch):
+    seen = []
+
+    def logits(specimen, inputs, chosen):
+        seen.append(inputs["input_ids"][chosen])
+        return torch.zeros(tiny.layers + 1, int(chosen.sum()), 3)
+
+    monkeypatch.setattr(layer_tasks, "logits_of_layers", logits)
+    layer_tasks.masked_word_hits(tiny, [list(s.words) for s in generate(40)])
+    assert (torch.cat(seen) == tiny.tokenizer.mask_token_id).all()
+
+
+@pytest.mark.parametrize(("attractors", "split"), [((0, 1), "train"), ((1,), "test")])
+def test_the_halves_of_the_masked_verbs_have_the_same_labels(tiny, attractors, split):
+    part = layer_tasks._masked_verbs(tiny, 480, attractors, 0, split, layer_tasks.EMBEDDED)
+    plural = np.array(part.labels) == "plural"
+    assert abs(plural.mean() - 0.5) < 0.05
+    for half, other in ((plural[::2], plural[1::2]), (plural[:240], plural[240:])):
+        assert abs(half.mean() - other.mean()) < 0.1
+
+
+def test_the_majority_is_that_of_the_training_labels():
+    train, test = (
+        layer_tasks.Part([["a"]] * n, [(i,) for i in range(n)], labels) for n, labels in ((3, "aab"), (2, "ab"))
+    )
+    assert layer_tasks.majority_hits(layer_tasks.Task("planted", train, test)).tolist() == [1, 0]
 
 
 def test_fine_tuning_samples_have_their_shapes_and_leave_the_specimen_alone(tiny):

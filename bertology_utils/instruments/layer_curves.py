@@ -8,9 +8,11 @@ the middle by itself, and would prove anything.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
+LEAD = 0.05  # what a task must be read above its majority label, to have a curve worth looking at
 LOWER, UPPER = 1 / 3, 2 / 3  # bands of relative depth: low above 0 and up to L/3, middle up to 2L/3, high above
 
 
@@ -56,6 +58,25 @@ def best_layer_samples(scores: np.ndarray, bands: Mapping[str, Sequence[int]]) -
     """For each band of layers the score, on odd items, of its layer that is best on the even ones: (seeds, items)."""
     choosing = scores[..., ::2].mean((1, 2))
     return {name: scores[max(layers, key=lambda layer: choosing[layer]), :, 1::2] for name, layers in bands.items()}
+
+
+def read_above(scores: Mapping[str, np.ndarray], majority: Mapping[str, np.ndarray], tasks: Sequence[str]) -> list[str]:
+    """Those tasks that are read LEAD above their majority label (items,) in their best layer, on even items.
+
+    All of them where there is none: then a prediction's condition, measured on the odd items, has something to fail on.
+    """
+    lead = {name: scores[name][..., ::2].mean((1, 2)).max() - majority[name][::2].mean() for name in tasks}
+    return [name for name in tasks if lead[name] > LEAD] or list(tasks)
+
+
+def read_samples(
+    scores: Mapping[str, np.ndarray], majority: Mapping[str, np.ndarray], tasks: Sequence[str], prefix: str
+) -> dict[str, np.ndarray]:
+    """`<prefix>_read` (seeds, items): each task's best layer, chosen on even items and scored on odd ones, tasks
+    averaged; `<prefix>_majority` (items,): their majority labels on the same items."""
+    best = [best_layer_samples(scores[name], {"any": range(len(scores[name]))})["any"][None] for name in tasks]
+    labels = [majority[name][None, None, 1::2] for name in tasks]
+    return {f"{prefix}_read": pooled(best)[0], f"{prefix}_majority": pooled(labels)[0, 0]}
 
 
 def window(layers: int, low: float, high: float) -> dict[str, list[int]]:
@@ -114,10 +135,26 @@ def weakest_gain(curves: Sequence[np.ndarray]) -> np.ndarray:
     return min(gains, key=np.mean)
 
 
-def flip_samples(cumulative: np.ndarray) -> dict[str, np.ndarray]:
-    """Items that the upper half of the layers sets right, or wrong: 0/1 (seeds, items)."""
+def set_right_samples(cumulative: np.ndarray) -> dict[str, np.ndarray]:
+    """Items that the upper half of the layers sets right, whichever sentences a probe was trained on: (items,).
+
+    `set_right`: one half of the seeds all miss the item at L/2, and the other half all find it at L; the mean over the
+    ways to halve the seeds. `same_depth`: the same between two halves at one depth, the mean of L/2 and L; that much
+    turns by the choice of training sentences alone. Raises ValueError for a single seed, which has no halves.
+    """
     middle, last = cumulative[(len(cumulative) - 1) // 2], cumulative[-1]
-    return {"wrong_to_right": (1 - middle) * last, "right_to_wrong": middle * (1 - last)}
+    return {
+        "set_right": _turned(middle, last),
+        "same_depth": (_turned(middle, middle) + _turned(last, last)) / 2,
+    }
+
+
+def _turned(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """How often one half of the seeds is all wrong `before`, the other all right `after`: twice (seeds, items)."""
+    seeds = range(len(before))
+    halves = [(list(half), [s for s in seeds if s not in half]) for half in combinations(seeds, len(seeds) // 2)]
+    splits = halves + [(other, half) for half, other in halves]
+    return np.stack([(1 - before[a]).prod(0) * after[b].prod(0) for a, b in splits if a and b]).mean(0)
 
 
 def mix_entropy(shares: np.ndarray) -> np.ndarray:

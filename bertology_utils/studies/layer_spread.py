@@ -2,8 +2,8 @@
 
 Depends on `probes` and `layer_tasks`. The mixing weights of one training are one draw: they depend on the sentences
 that the probe saw and on where it started. Each part of the sentences trains a probe of its own, from a start of its
-own, so that an interval over parts covers both. The tasks are those of the study; they are not drawn, and no interval is
-over them.
+own, so that an interval over parts covers both. The tasks are those of the study; they are not drawn, and no interval
+is over them.
 """
 
 from __future__ import annotations

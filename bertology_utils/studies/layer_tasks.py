@@ -8,6 +8,7 @@ The sentence tasks stand in for SentEval's (jawahar2019what): surface, syntactic
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -207,6 +208,12 @@ def _clause_inversion(
 ALTERATIONS = {"bigram shift": _bigram_shift, "odd word": _odd_word, "clause inversion": _clause_inversion}
 
 
+def majority_hits(task: Task) -> np.ndarray:
+    """What the most frequent training label gets right of the test items: 0/1 (items,)."""
+    most = Counter(task.train.labels).most_common(1)[0][0]
+    return np.array([float(label == most) for label in task.test.labels])
+
+
 def number_examples(n: int, seed: int = 0, split: str = "train", source: str = EMBEDDED) -> Examples:
     """Sentences labelled with the number of their subject (0 singular, 1 plural), half and half as far as they go."""
     drawn = draw_sentences(3 * n, seed, split, source, kind="simple")
@@ -258,7 +265,7 @@ def task_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings)
     train, test, names = encode_labels(task.train.labels, task.test.labels)
     if len(names) < 2:
         raise BertologyError(f"The task '{task.name}' has a single label in training.")
-    options = {"batch": 96, "steps": 120, "epochs": 1, "groups": task.train.groups} | settings
+    options = {"batch": 96, "steps": 200, "epochs": 1, "groups": task.train.groups} | settings
     return probe_correctness(
         features.of(task.train), train, features.of(task.test), test, classes=len(names), seeds=seeds, **options
     )
@@ -303,7 +310,7 @@ def _masked_verbs(specimen: Specimen, n: int, attractors: Sequence[int], seed: i
 
 
 def subject_scores(
-    specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, steps: int = 120, source: str = EMBEDDED
+    specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, steps: int = 200, source: str = EMBEDDED
 ) -> np.ndarray:
     """Is the subject noun found where another noun comes first (lin2019open)? (layers + 1, seeds, sentences).
 
@@ -335,7 +342,7 @@ def mix_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings) 
 
     Seeds are those of `task_scores`."""
     train, test, names = encode_labels(task.train.labels, task.test.labels)
-    options = {"batch": 96, "steps": 120, "epochs": 1, "groups": task.train.groups} | settings
+    options = {"batch": 96, "steps": 200, "epochs": 1, "groups": task.train.groups} | settings
     mix = train_scalar_mix(features.of(task.train), train, cumulative=True, classes=len(names), seeds=seeds, **options)
     return mix.correct(features.of(task.test), test), mix.shares[-1].numpy()
 
@@ -344,12 +351,14 @@ def mix_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings) 
 def masked_word_hits(specimen: Specimen, sentences: Words, seed: int = 0) -> np.ndarray:
     """Does the model's own head name the masked piece from this layer's vector? (layers + 1, 1, sentences), shares.
 
+    The pieces are chosen as in training and all masked: one that was left to stand would be read off the embeddings.
     Layers below the last were not trained to be read by that head; a drop towards the bottom is partly its doing.
     """
     result = np.empty((specimen.layers + 1, 1, len(sentences)))
     for rows, batch in masked_batches(specimen, [list(s) for s in sentences], seed, budget=1024):
         chosen = batch["labels"] != IGNORED
         inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
+        inputs["input_ids"] = inputs["input_ids"].masked_fill(chosen, specimen.tokenizer.mask_token_id)
         logits = logits_of_layers(specimen, inputs, chosen)
         hits = (logits.argmax(-1) == batch["labels"][chosen]).float()  # (layers + 1, chosen)
         counts = chosen.sum(1)
