@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments.geometry import random_pair_similarity, unit
+from bertology_utils.instruments.geometry import random_pair_similarity, remove_top_components, unit
 from bertology_utils.language import semantic_tasks as tasks
 from bertology_utils.studies import semantic_measures as measures
 from bertology_utils.text import encode_words
@@ -287,6 +287,15 @@ def test_number_vectors_hold_means_and_last_pieces(tiny):
     assert vectors.shape == (2 * layers, 2, tiny.width)
     assert torch.equal(vectors[:layers, 0], vectors[layers:, 0])  # one piece: both are the same
     assert not torch.allclose(vectors[:layers, 1], vectors[layers:, 1])
+
+
+def test_matched_directions_hold_as_much_variance_as_the_top_ones_and_are_others():
+    vectors = np.random.default_rng(0).normal(size=(300, 20)) * np.logspace(0.5, -0.5, 20) + 3
+    left = measures.without_matched_directions(vectors, 2)
+    top = remove_top_components(vectors, 2)
+    assert np.allclose(left.mean(0), 0) and np.linalg.matrix_rank(left) == 18
+    assert left.var(0).sum() == pytest.approx(top.var(0).sum(), rel=0.05)
+    assert np.linalg.norm(left - top) > 0.1 * np.linalg.norm(top)
 
 
 def test_shared_digits():

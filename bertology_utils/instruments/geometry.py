@@ -154,23 +154,6 @@ def remove_top_components(vectors: np.ndarray, components: int) -> np.ndarray:
     return centred - centred @ top.T @ top
 
 
-def remove_random_directions(vectors: np.ndarray, components: int, seed: int = 0) -> np.ndarray:
-    """The control of `remove_top_components`: without the mean and without random directions of as much variance.
-
-    Orthogonal directions are removed until they hold at least the share of the variance that the first `components`
-    principal ones hold, which takes more of them.
-    """
-    centred = remove_top_components(vectors, 0)
-    if not components:
-        return centred
-    variances = np.linalg.svd(centred, compute_uv=False) ** 2
-    noise = np.random.default_rng(seed).normal(size=(centred.shape[1],) * 2)
-    directions = np.linalg.qr(noise)[0].T  # (width, width), one a row
-    held = np.cumsum(((centred @ directions.T) ** 2).sum(0))
-    count = 1 + np.searchsorted(held, variances[:components].sum() * (1 - 1e-9))
-    return centred - centred @ directions[:count].T @ directions[:count]
-
-
 def drop_dimensions(vectors: np.ndarray, dimensions: Sequence[int]) -> np.ndarray:
     """Vectors (..., width) with some dimensions set to zero, e.g. the dominant ones of `similarity_shares`."""
     kept = np.array(vectors, copy=True)

@@ -18,7 +18,8 @@ from sklearn.metrics import silhouette_score
 from bertology_utils.activations import word_vectors
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import word_log_probability
-from bertology_utils.instruments.geometry import maximum_explainable_variance, nearest, unit
+from bertology_utils.instruments.controls import matched_projection, remove_directions
+from bertology_utils.instruments.geometry import maximum_explainable_variance, nearest, remove_top_components, unit
 from bertology_utils.instruments.probes import fit_ridge
 from bertology_utils.language.semantic_tasks import (
     FRAMES_OF_PRIOR,
@@ -195,6 +196,16 @@ def first_component(group: np.ndarray) -> np.ndarray:
     group = np.asarray(group, dtype=np.float64)
     direction = np.linalg.svd(group, full_matrices=False)[2][:, 0]
     return direction * np.where((direction * group.mean(1)).sum(-1, keepdims=True) < 0, -1, 1)
+
+
+def without_matched_directions(vectors: np.ndarray, components: int, seed: int = 0) -> np.ndarray:
+    """The control of `remove_top_components`, (items, width): the mean and as many random directions are removed.
+
+    They hold as much of the variance as the top ones (`controls.matched_projection`).
+    """
+    centred = torch.as_tensor(remove_top_components(vectors, 0))
+    top = torch.linalg.svd(centred, full_matrices=False)[2][:components]
+    return matched_projection(centred, remove_directions(top.T), seed)(centred).numpy()
 
 
 def over_lemmas(values: np.ndarray, items: Sequence) -> np.ndarray:
@@ -468,21 +479,20 @@ def shared_digits(first: Sequence[str], second: Sequence[str]) -> float:
 def number_neighbours(specimen: Specimen, n: int, seed: int = 0, layer: int | None = None) -> dict[str, np.ndarray]:
     """How alike m and m + 1 are: pieces, digits, and vectors at a layer (default: the middle one) in a plain carrier.
 
-    At most `n` pairs below 10,000 whose last digit alone differs; in half of them the pieces of both have the same
-    lengths, in the other half they have not, with as many digits (wallace2019nlp names the problem).
-    `wordpiece_overlap` and `digit_overlap` (pairs,), see `shared_digits`; `same_split` and `changed_split` (pairs / 2,)
-    are cosines of the means of the pieces.
+    `wordpiece_overlap` and `digit_overlap` (n,) are over any pairs below 10,000, see `shared_digits`; `same_split` and
+    `changed_split` (at most n / 2,) are the cosines of the means of the pieces in pairs that are alike but for their
+    split, see `alike_but_for_split` (wallace2019nlp names the problem).
     """
     layer = specimen.layers // 2 if layer is None else layer
     split = {m: specimen.tokenizer.tokenize(str(m)) for m in range(10, 10_000)}
+    drawn = np.random.default_rng(seed).permutation(list(split)[:-1])[:n].tolist()
     kinds = alike_but_for_split(split, n // 2, seed)
-    pairs = [(m, m + 1) for kind in kinds for m in kind]
-    numbers = [m for pair in pairs for m in pair]
+    numbers = [m for kind in kinds for first in kind for m in (first, first + 1)]
     vectors = vectors_at(specimen, [number_sentence(str(m)) for m in numbers], [NUMBER_PLACE] * len(numbers))[layer]
     cosines = torch.cosine_similarity(vectors[::2], vectors[1::2], dim=-1).numpy()
     return {
-        "wordpiece_overlap": np.array([shared_digits(split[a], split[b]) for a, b in pairs]),
-        "digit_overlap": np.array([shared_digits(str(a), str(b)) for a, b in pairs]),
+        "wordpiece_overlap": np.array([shared_digits(split[m], split[m + 1]) for m in drawn]),
+        "digit_overlap": np.array([shared_digits(str(m), str(m + 1)) for m in drawn]),
         "same_split": cosines[: len(kinds[0])],
         "changed_split": cosines[len(kinds[0]) :],
     }
