@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from bertology_utils.activations import word_vectors
-from bertology_utils.instruments.controls import random_projection, remove_directions
+from bertology_utils.instruments.controls import remove_directions
 from bertology_utils.studies import interventions
 from bertology_utils.tuning.regimens import encoder_layers
 
@@ -31,7 +31,8 @@ def test_removing_every_direction_leaves_the_mean(tiny):
 
 
 def test_a_removed_direction_is_constant_and_the_rest_is_untouched(tiny):
-    removed, mean = random_projection(tiny.width, 3), torch.zeros(tiny.width)
+    directions = torch.randn(tiny.width, 3, generator=torch.Generator().manual_seed(0))
+    removed, mean = remove_directions(directions), torch.zeros(tiny.width)
     before = second_block_input(tiny)
     with interventions.without_subspace(tiny, 1, removed, mean):
         inside = second_block_input(tiny)

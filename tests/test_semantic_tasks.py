@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments.geometry import random_pair_similarity, unit
+from bertology_utils.instruments.geometry import random_pair_similarity, remove_top_components, unit
 from bertology_utils.language import semantic_tasks as tasks
 from bertology_utils.studies import semantic_measures as measures
 from bertology_utils.text import encode_words
@@ -54,8 +54,18 @@ def test_outcomes_are_balanced_and_swaps_change_one_word():
     for item in items:
         for version in item.name_swaps + item.noun_swaps:
             assert sum(a != b for a, b in zip(item.words, version, strict=True)) == 1
+        assert {item.verb, item.names[0], item.nouns[0]} <= set(item.words)
     verbs = [{v for side in tasks.outcome_verbs(split).values() for v in side} for split in ("train", "test")]
     assert not verbs[0] & verbs[1]
+
+
+def test_outcomes_have_known_verbs_in_half_of_the_tests_and_nouns_that_stand_for_names():
+    partners = dict(zip(*tasks.outcome_words("test"), strict=False))
+    items = tasks.outcome_items(16, "test", swaps=2, partners=partners)
+    known = {verb for side in tasks.outcome_verbs("train").values() for verb in side}
+    assert sum(item.verb in known for item in items) == 8
+    assert sum(item.label for item in items if item.verb in known) == 4
+    assert all(item.nouns == tuple(partners[name] for name in item.names) for item in items)
 
 
 def test_partners_have_equal_length():
@@ -161,18 +171,39 @@ def test_slot_cosines_separate_the_factors(tiny):
 
 
 def test_balanced_scores_and_verb_majorities():
-    gold = np.array([[1, 0], [0, 0], [0, 0], [0, 0]])
-    assert measures.balanced_property_scores(np.zeros_like(gold), gold).mean() == 0.5
-    assert measures.balanced_property_scores(gold, gold).mean() == pytest.approx(1)
+    gold, names = np.array([[1, 0], [0, 0], [0, 0], [0, 0]]), ("first", "never")
+    constant = measures.balanced_property_scores(np.zeros_like(gold), gold, names)
+    assert list(constant) == ["first"] and constant["first"].mean() == 0.5
+    assert measures.balanced_property_scores(gold, gold, names)["first"].mean() == pytest.approx(1)
+    with pytest.raises(BertologyError):
+        measures.balanced_property_scores(gold[1:], gold[1:], names)
     guess = measures.verb_majorities(["eat", "eat", "run"], [[1, 0], [1, 0], [0, 1]], ["eat", "fly"])
     assert guess.tolist() == [[1, 0], [1, 0]]
 
 
-def test_choice_of_layer_does_not_see_the_scored_items():
-    correct = np.zeros((2, 3, 10))
-    correct[1, :, ::2], correct[0, :, 1::2] = 1, 1
-    layer, scores = measures.chosen_layer(correct)
-    assert layer == 1 and scores.shape == (3, 5) and not scores.any()
+def test_a_rare_property_is_read_where_it_is_likelier_than_usual():
+    classes = np.array([[0, 0], [1, 0], [1, 1]])  # what each combination holds
+    logits = torch.tensor([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]]).log()
+    read = measures.read_properties(logits, classes, usual=np.array([0.4, 0.1]))
+    assert read.tolist() == [[1, 1], [0, 0]]  # 0.5 > 0.4 and 0.2 > 0.1 although no property is likelier than 1/2
+
+
+def test_choice_of_layer_does_not_see_the_scored_units():
+    correct, units = np.zeros((2, 3, 9)), list("aabbccdda")
+    chosen = np.isin(units, ("a", "c"))
+    correct[1, :, chosen], correct[0, :, ~chosen] = 1, 1
+    layer, scores = measures.chosen_layer(correct, units)
+    assert layer == 1 and scores.shape == (3, 2) and not scores.any()
+    correct[1] = 1
+    assert measures.chosen_layer(correct, units)[1].min() == 1
+    with pytest.raises(BertologyError):
+        measures.chosen_layer(correct, ["a"] * 9)
+
+
+def test_units_have_the_mean_of_their_items_and_their_own_spread():
+    scores = np.array([0.0, 0, 1, 1, 1, 0])
+    assert np.allclose(measures.reported_half(scores, list("abbccc")), [0.5])  # b alone is reported
+    assert np.allclose(measures.reported_half(scores, list("abacdd")), [1 / 9, 5 / 9])  # b and d, of one and two items
 
 
 def test_digit_one_hots_read_decimals_exactly():
@@ -207,7 +238,7 @@ def test_fillers_gain_from_context_only(tiny):
     assert not measures.filler_preferences(tiny, [item])["right_over_related"].any()  # ties are no preference
 
 
-def test_flips_count_sentences_with_any_changed_class(monkeypatch):
+def test_flips_count_changed_classes(monkeypatch):
     def by_name(classifier, specimen, examples):
         return np.eye(2)[[int(words[0] == "mary") for words in examples.sentences]]
 
@@ -215,15 +246,70 @@ def test_flips_count_sentences_with_any_changed_class(monkeypatch):
     tuned = SimpleNamespace(classifier=None, specimen=None)
     sentences = [["mary", "left"], ["tom", "left"]]
     versions = [[["anna", "left"], ["mary", "left"]], [["jack", "left"], ["ben", "left"]]]
-    assert measures.flips(tuned, sentences, versions).tolist() == [True, False]
+    assert measures.flips(tuned, sentences, versions).tolist() == [[True, False], [False, False]]
 
 
-def test_number_neighbours_know_where_the_split_changes(tiny):
-    found = measures.number_neighbours(tiny, [8, 9, 41, 99])  # one piece a digit: 9 -> 10 and 99 -> 100 change
-    assert len(found["same_split"]) == len(found["changed_split"]) == 2
-    assert found["digit_overlap"].tolist() == [0, 0, 0.5, 0]
+def test_seeds_that_agree_flip_nothing_and_the_odd_one_out_always():
+    correct = np.array([[1, 1], [1, 1], [0, 1]])
+    assert measures.seed_flips(correct).tolist() == [[0.5, 0], [0.5, 0], [1, 0]]
+    with pytest.raises(BertologyError):
+        measures.seed_flips(correct[:1])
 
 
-def test_shared_pieces():
-    assert measures.shared_pieces(["45", "##7"], ["45", "##8"]) == 0.5
-    assert measures.shared_pieces(["4", "5", "7"], ["4", "5", "8"]) == pytest.approx(2 / 3)
+def test_nouns_stand_for_names_of_as_many_pieces_and_like_rank():
+    pieces = {"ann": [10], "bob": [1000], "zed": [7, 8], "box": [900], "cup": [12], "jar": [9, 8], "sun": [5000]}
+    tokenizer = SimpleNamespace(tokenize=pieces.get, convert_tokens_to_ids=lambda number: number)
+    found = measures.matched_nouns(
+        SimpleNamespace(tokenizer=tokenizer), ["ann", "bob", "zed"], ["sun", "box", "jar", "cup"]
+    )
+    assert found == {"ann": "cup", "bob": "box", "zed": "jar"}
+
+
+def numbers_cut(cut):
+    return {m: cut(str(m)) for m in range(10, 1000)}
+
+
+def test_pairs_differ_in_their_split_and_in_nothing_else():
+    def cut(text):  # 12|3, but 1|23 below five
+        return (text[:1], text[1:]) if int(text[-1]) < 5 else (text[:-1], text[-1:])
+
+    same, changed = measures.alike_but_for_split(numbers_cut(cut), 30)
+    assert len(same) == len(changed) == 30 and all(m % 10 == 4 for m in changed)
+    assert all(m % 10 not in (4, 9) for m in same)
+    assert sorted(len(str(m)) for m in same) == sorted(len(str(m)) for m in changed)
+    with pytest.raises(BertologyError):
+        measures.alike_but_for_split(numbers_cut(tuple), 30)
+
+
+def test_number_vectors_hold_means_and_last_pieces(tiny):
+    vectors = measures.number_vectors(tiny, [7, 12.5])
+    layers = tiny.layers + 1
+    assert vectors.shape == (2 * layers, 2, tiny.width)
+    assert torch.equal(vectors[:layers, 0], vectors[layers:, 0])  # one piece: both are the same
+    assert not torch.allclose(vectors[:layers, 1], vectors[layers:, 1])
+
+
+def test_matched_directions_hold_as_much_variance_as_the_top_ones_and_are_others():
+    vectors = np.random.default_rng(0).normal(size=(300, 20)) * np.logspace(0.5, -0.5, 20) + 3
+    left = measures.without_matched_directions(vectors, 2)
+    top = remove_top_components(vectors, 2)
+    assert np.allclose(left.mean(0), 0) and np.linalg.matrix_rank(left) == 18
+    assert left.var(0).sum() == pytest.approx(top.var(0).sum(), rel=0.05)
+    assert np.linalg.norm(left - top) > 0.1 * np.linalg.norm(top)
+
+
+def test_shared_digits():
+    assert measures.shared_digits(["45", "##7"], ["45", "##8"]) == pytest.approx(2 / 3)
+    assert measures.shared_digits("457", "458") == pytest.approx(2 / 3)
+    assert measures.shared_digits(["45", "##7"], ["4", "##58"]) == 0
+
+
+def test_ranking_and_first_components():
+    vectors = np.array([[1, 0.1], [1, 0.2], [0.1, 1], [0.2, 1]])
+    assert measures.neighbour_ranking(vectors, list("aabb")).tolist() == [1] * 4
+    assert measures.neighbour_ranking(vectors, list("abab")).tolist() == [0, 0.5, 0, 0.5]
+    assert (measures.neighbour_ranking(np.ones((4, 2)), list("aabb")) == 0.5).all()
+    group = np.random.default_rng(0).normal(size=(2, 9, 5)) - 3
+    component = measures.first_component(group)
+    assert component.shape == (2, 5) and ((component * group.mean(1)).sum(-1) > 0).all()
+    assert np.allclose(np.linalg.norm(component, axis=-1), 1)

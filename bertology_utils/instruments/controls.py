@@ -162,12 +162,6 @@ def class_mean_projection(features: torch.Tensor, labels: Labels) -> RemovedSubs
     return remove_directions(centred.T @ _targets(labels) / len(centred))
 
 
-def random_projection(width: int, rank: int, seed: int = 0) -> RemovedSubspace:
-    """Remove a random subspace of the same rank: the control beside a removed property."""
-    generator = torch.Generator().manual_seed(seed)
-    return remove_directions(torch.randn(width, rank, generator=generator, dtype=torch.double))
-
-
 def matched_projection(features: torch.Tensor, removed: RemovedSubspace, seed: int = 0) -> RemovedSubspace:
     """Remove a random subspace that holds as many directions and as much variance of ``features (items, width)``.
 

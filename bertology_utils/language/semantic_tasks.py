@@ -7,7 +7,7 @@ nothing apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 from random import Random
@@ -333,33 +333,50 @@ def outcome_verbs(split: str) -> dict[int, list[str]]:
 
 @dataclass(frozen=True)
 class OutcomeItem:
-    """A sentence that tells a good (1) or bad (0) outcome, and the same with another name or another common noun."""
+    """A sentence that tells a good (1) or bad (0) outcome, and the same with another name or another common noun.
+
+    `names` and `nouns` are those of the sentence and of its versions, `verb` tells the outcome.
+    """
 
     words: tuple[str, ...]
     label: int
+    verb: str
+    names: tuple[str, ...]
+    nouns: tuple[str, ...]
     name_swaps: tuple[tuple[str, ...], ...]
     noun_swaps: tuple[tuple[str, ...], ...]
 
 
-def outcome_items(n: int, split: str = "train", swaps: int = 4, seed: int = 0) -> list[OutcomeItem]:
+def outcome_words(split: str) -> tuple[list[str], list[str]]:
+    """The names of a split and the things that people can have, of which there are more."""
+    lexicon = load_lexicon(split)
+    names = [*lexicon.names["male"], *lexicon.names["female"]]
+    return names, [noun.singular for kind in UNIONS["object"] for noun in lexicon.nouns[kind]]
+
+
+def outcome_items(
+    n: int, split: str = "train", swaps: int = 4, seed: int = 0, partners: Mapping[str, str] | None = None
+) -> list[OutcomeItem]:
     """Balanced items whose label depends on the verb alone, so that no swap may change it.
 
-    `swaps` versions have another person name, as many another object; replacements come from the same split, gender
-    and kind.
+    `swaps` versions have another person name, as many another object; replacements come from the same split and
+    gender. `partners` gives each name the noun that stands beside it and is swapped as it is. Half of the test items
+    have verbs of the training, half have new ones.
     """
-    lexicon, rng, verbs = load_lexicon(split), Random(f"outcomes-{split}-{seed}"), outcome_verbs(split)
-    objects = [noun.singular for noun in lexicon.nouns["thing"]]
+    lexicon, rng = load_lexicon(split), Random(f"outcomes-{split}-{seed}")
+    verbs = [outcome_verbs(part) for part in ("train", split)]
+    objects = outcome_words(split)[1]
     items = []
     for i in range(n):
         people = rng.sample(lexicon.names[rng.choice(("male", "female"))], swaps + 1)
-        things = rng.sample(objects, swaps + 1)
-        label = i % 2
-        slots = {"C": rng.choice(lexicon.names["city"]), "V": rng.choice(verbs[label])}
+        things = [partners[name] for name in people] if partners else rng.sample(objects, swaps + 1)
+        label, known = i % 2, i // 2 % 2
+        slots = {"C": rng.choice(lexicon.names["city"]), "V": rng.choice(verbs[known][label])}
         frame = rng.choice(OUTCOME_FRAMES).split()
-        words = [_fill(frame, {**slots, "P": people[0], "N": things[0]})]
+        words = _fill(frame, {**slots, "P": people[0], "N": things[0]})
         names = [_fill(frame, {**slots, "P": name, "N": things[0]}) for name in people[1:]]
         nouns = [_fill(frame, {**slots, "P": people[0], "N": thing}) for thing in things[1:]]
-        items.append(OutcomeItem(words[0], label, tuple(names), tuple(nouns)))
+        items.append(OutcomeItem(words, label, slots["V"], tuple(people), tuple(things), tuple(names), tuple(nouns)))
     return rng.sample(items, n)
 
 

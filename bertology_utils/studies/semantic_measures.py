@@ -6,20 +6,28 @@ tuned models; the items come from `semantic_tasks`. Every score is an array over
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.optimize import linear_sum_assignment
 from scipy.stats import rankdata
 from sklearn.metrics import silhouette_score
 
 from bertology_utils.activations import word_vectors
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import word_log_probability
-from bertology_utils.instruments.geometry import maximum_explainable_variance, nearest, unit
+from bertology_utils.instruments.controls import matched_projection, remove_directions
+from bertology_utils.instruments.geometry import maximum_explainable_variance, nearest, remove_top_components, unit
 from bertology_utils.instruments.probes import fit_ridge
-from bertology_utils.language.semantic_tasks import FRAMES_OF_PRIOR, NUMBER_PLACE, FillerItem, number_sentence
+from bertology_utils.language.semantic_tasks import (
+    FRAMES_OF_PRIOR,
+    NUMBER_PLACE,
+    PROPERTIES,
+    FillerItem,
+    number_sentence,
+)
 from bertology_utils.models import Specimen
 from bertology_utils.statistics import by_unit
 from bertology_utils.text import Encoding, Words, encode_words, model_inputs, pool_pieces, token_budget_batches
@@ -107,6 +115,19 @@ def neighbour_agrees(vectors: np.ndarray, labels: Sequence) -> np.ndarray:
     return labels[_neighbours(vectors, 1)[:, 0]] == labels
 
 
+def neighbour_ranking(vectors: np.ndarray, labels: Sequence) -> np.ndarray:
+    """How often an item with its label is nearer to an item than one with another label: (items,), 0.5 is chance.
+
+    All pairs of such items are counted (the area under a ROC curve, by cosine), ties as one half; from vectors
+    (items, width). An item that is alone with its label is left out.
+    """
+    labels, similarity = np.asarray(labels), unit(vectors) @ unit(vectors).T
+    alike = labels[:, None] == labels
+    own = alike & ~np.eye(len(labels), dtype=bool)
+    rows = [(row[same][:, None], row[~label]) for row, same, label in zip(similarity, own, alike, strict=True)]
+    return np.array([((a > b) + (a == b) / 2).mean() for a, b in rows if a.size and b.size])
+
+
 def _neighbours(vectors: np.ndarray, k: int) -> np.ndarray:
     """The k nearest other items by cosine, (items, k)."""
     found = nearest(vectors, vectors, k + 1)
@@ -167,12 +188,37 @@ def static_share(
     return words - maximum_explainable_variance(pool[:, chosen], centred)[:, None]
 
 
+def first_component(group: np.ndarray) -> np.ndarray:
+    """One static vector for a word's occurrences, (layers, occurrences, width) -> (layers, width).
+
+    Their first principal direction without centring, as ethayarajh2019how distils it, turned to the side of their mean.
+    """
+    group = np.asarray(group, dtype=np.float64)
+    direction = np.linalg.svd(group, full_matrices=False)[2][:, 0]
+    return direction * np.where((direction * group.mean(1)).sum(-1, keepdims=True) < 0, -1, 1)
+
+
+def without_matched_directions(vectors: np.ndarray, components: int, seed: int = 0) -> np.ndarray:
+    """The control of `remove_top_components`, (items, width): the mean and as many random directions are removed.
+
+    They hold as much of the variance as the top ones (`controls.matched_projection`).
+    """
+    centred = torch.as_tensor(remove_top_components(vectors, 0))
+    top = torch.linalg.svd(centred, full_matrices=False)[2][:components]
+    return matched_projection(centred, remove_directions(top.T), seed)(centred).numpy()
+
+
 def over_lemmas(values: np.ndarray, items: Sequence) -> np.ndarray:
     """Samples over the lemmas (`statistics.by_unit`): (..., items) to (..., lemmas).
 
     The occurrences of a lemma share its senses, its cue words and its neighbours: they are right or wrong together.
     """
-    return np.apply_along_axis(by_unit, -1, values, [[item.lemma] for item in items])
+    return over_words(values, [[item.lemma] for item in items])
+
+
+def over_words(values: np.ndarray, words: Sequence[Sequence[str]]) -> np.ndarray:
+    """Samples over the words (or other units) that items share, k an item: (..., items) to (..., words), `by_unit`."""
+    return np.apply_along_axis(by_unit, -1, np.asarray(values, dtype=float), words)
 
 
 def context_bag(specimen: Specimen, items: Sequence) -> np.ndarray:
@@ -283,10 +329,35 @@ def pair_features(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     return torch.cat([first, second], dim=-1)
 
 
-def chosen_layer(correct: np.ndarray) -> tuple[int, np.ndarray]:
-    """The best layer on the even items, and its scores on the odd ones: from (layers, seeds, items), (seeds, half)."""
-    layer = int(correct[:, :, ::2].mean((1, 2)).argmax())
-    return layer, correct[layer, :, 1::2]
+def chosen_layer(scores: np.ndarray, units: Sequence[str]) -> tuple[int, np.ndarray]:
+    """The best layer on one half of the units, and samples of the other half there: see `reported_half`.
+
+    From (layers, seeds, items), the items in the order of `units`, to (seeds, units of the other half).
+    """
+    layer = int(scores[:, :, ~_reported(units)].mean((1, 2)).argmax())
+    return layer, reported_half(scores[layer], units)
+
+
+def reported_half(scores: np.ndarray, units: Sequence[str]) -> np.ndarray:
+    """Samples over the units that no choice has seen (`statistics.by_unit`): (..., items) to (..., units of the half).
+
+    Items of one unit, such as a sentence or a verb, are right or wrong together; every second unit is reported.
+    """
+    kept = _reported(units)
+    return over_words(scores[..., kept], [[name] for name in np.asarray(units)[kept]])
+
+
+def _reported(units: Sequence[str]) -> np.ndarray:
+    """Whether each item belongs to a unit of the reported half: every second one in order of appearance."""
+    order = {name: place for place, name in enumerate(dict.fromkeys(units))}
+    if len(order) < 2:
+        raise BertologyError("One half chooses, the other is reported: that takes items of at least two units.")
+    return np.array([order[name] % 2 == 1 for name in units])
+
+
+def sentence_units(items: Sequence) -> list[str]:
+    """The sentence of each item (with `words`), as its unit."""
+    return [" ".join(item.words) for item in items]
 
 
 def plant(
@@ -305,19 +376,33 @@ def plant(
     return planted
 
 
-def balanced_property_scores(predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Scores (..., items) whose mean is the balanced accuracy, averaged over properties.
+def read_properties(logits: torch.Tensor, classes: np.ndarray, usual: np.ndarray) -> np.ndarray:
+    """Properties read by a probe of their combinations, each by itself: 0/1 (..., items, properties).
+
+    `logits` (..., items, classes), `classes` 0/1 (classes, properties). A property is read where the probability of its
+    combinations exceeds its share in training, `usual` (properties,): a rare one would else never be read.
+    """
+    probability = logits.softmax(-1).numpy() @ np.asarray(classes, dtype=np.float32)
+    return (probability > usual).astype(int)
+
+
+def balanced_property_scores(
+    predicted: np.ndarray, gold: np.ndarray, names: Sequence[str] = PROPERTIES
+) -> dict[str, np.ndarray]:
+    """For each property, scores (..., items) whose mean is its balanced accuracy.
 
     `predicted` (..., items, properties) and `gold` (items, properties) are 0/1. An item counts by the inverse frequency
-    of its value, so that always saying "no" earns 0.5; properties that never vary are left out.
+    of its value, so that always saying "no" earns 0.5; a property that never varies is left out.
     """
-    gold = np.asarray(gold)
-    varied = (gold.min(0) == 0) & (gold.max(0) == 1)
-    if not varied.any():
+    gold, predicted = np.asarray(gold), np.asarray(predicted)
+    found = {}
+    for place, (name, values) in enumerate(zip(names, gold.T, strict=True)):
+        if 0 < values.mean() < 1:
+            share = np.where(values == 1, values.mean(), 1 - values.mean())
+            found[name] = (predicted[..., place] == values) / (2 * share)
+    if not found:
         raise BertologyError("No property varies between the items.")
-    gold, predicted = gold[:, varied], np.asarray(predicted)[..., varied]
-    share = np.where(gold == 1, gold.mean(0), 1 - gold.mean(0))
-    return ((predicted == gold) / (2 * share)).mean(-1)
+    return found
 
 
 def verb_majorities(verbs: Sequence[str], gold: np.ndarray, asked: Sequence[str]) -> np.ndarray:
@@ -328,6 +413,16 @@ def verb_majorities(verbs: Sequence[str], gold: np.ndarray, asked: Sequence[str]
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------
+
+
+def number_vectors(specimen: Specimen, values: Sequence[float]) -> torch.Tensor:
+    """Vectors of numbers in a plain carrier, read in two ways: (2 * (layers+1), items, width).
+
+    First the means of a number's pieces by layer, then its last piece, which is where wallace2019nlp reads it; a point
+    and the digits behind it are pieces like the others. `read_values` chooses among layers and ways alike.
+    """
+    sentences, places = [number_sentence(str(value)) for value in values], [NUMBER_PLACE] * len(values)
+    return torch.cat([vectors_at(specimen, sentences, places, how) for how in ("mean", "last")])
 
 
 def digit_one_hots(texts: Sequence[str]) -> torch.Tensor:
@@ -370,32 +465,58 @@ def explained(predicted: np.ndarray, values: Sequence[float]) -> np.ndarray:
     return 1 - (predicted - values) ** 2 / ((values - values.mean()) ** 2).mean()
 
 
-def shared_pieces(first: Sequence[str], second: Sequence[str]) -> float:
-    """Share of piece positions, counted from the left, where two piece sequences agree."""
-    return sum(a == b for a, b in zip(first, second, strict=False)) / max(len(first), len(second))
+def shared_digits(first: Sequence[str], second: Sequence[str]) -> float:
+    """Share of digits that stand in the same piece at the same place of two numbers, which are sequences of pieces.
+
+    Counted in digits, also where a piece holds several, so that vocabularies can be compared.
+    """
+    first, second = ([d for p in pieces if (d := "".join(filter(str.isdigit, p)))] for pieces in (first, second))
+    starts = [dict(zip(np.cumsum([0, *map(len, pieces[:-1])]), pieces, strict=True)) for pieces in (first, second)]
+    alike = sum(len(piece) for start, piece in starts[0].items() if starts[1].get(start) == piece)
+    return alike / max(len("".join(first)), len("".join(second)))
 
 
-def number_neighbours(specimen: Specimen, numbers: Sequence[int], layer: int | None = None) -> dict[str, np.ndarray]:
-    """How alike n and n + 1 are: pieces, digits, and vectors at a layer (default: the middle one) in a plain carrier.
+def number_neighbours(specimen: Specimen, n: int, seed: int = 0, layer: int | None = None) -> dict[str, np.ndarray]:
+    """How alike m and m + 1 are: pieces, digits, and vectors at a layer (default: the middle one) in a plain carrier.
 
-    `wordpiece_overlap` and `digit_overlap` (numbers,), see `shared_pieces`; `same_split` and `changed_split` hold the
-    cosines of the pairs whose pieces have the same lengths, and of the others (wallace2019nlp names the problem).
+    `wordpiece_overlap` and `digit_overlap` (n,) are over any pairs below 10,000, see `shared_digits`; `same_split` and
+    `changed_split` (at most n / 2,) are the cosines of the means of the pieces in pairs that are alike but for their
+    split, see `alike_but_for_split` (wallace2019nlp names the problem).
     """
     layer = specimen.layers // 2 if layer is None else layer
-    texts = [(str(n), str(n + 1)) for n in numbers]
-    split = {text: specimen.tokenizer.tokenize(text) for pair in texts for text in pair}
-    sentences = [number_sentence(text) for pair in texts for text in pair]
-    vectors = vectors_at(specimen, sentences, [NUMBER_PLACE] * len(sentences))[layer]
+    split = {m: specimen.tokenizer.tokenize(str(m)) for m in range(10, 10_000)}
+    drawn = np.random.default_rng(seed).permutation(list(split)[:-1])[:n].tolist()
+    kinds = alike_but_for_split(split, n // 2, seed)
+    numbers = [m for kind in kinds for first in kind for m in (first, first + 1)]
+    vectors = vectors_at(specimen, [number_sentence(str(m)) for m in numbers], [NUMBER_PLACE] * len(numbers))[layer]
     cosines = torch.cosine_similarity(vectors[::2], vectors[1::2], dim=-1).numpy()
-    changed = np.array([list(map(len, split[a])) != list(map(len, split[b])) for a, b in texts])
-    if changed.all() or not changed.any():
-        raise BertologyError("All neighbouring numbers are split alike, or none is: take more numbers.")
     return {
-        "wordpiece_overlap": np.array([shared_pieces(split[a], split[b]) for a, b in texts]),
-        "digit_overlap": np.array([shared_pieces(a, b) for a, b in texts]),
-        "same_split": cosines[~changed],
-        "changed_split": cosines[changed],
+        "wordpiece_overlap": np.array([shared_digits(split[m], split[m + 1]) for m in drawn]),
+        "digit_overlap": np.array([shared_digits(str(m), str(m + 1)) for m in drawn]),
+        "same_split": cosines[: len(kinds[0])],
+        "changed_split": cosines[len(kinds[0]) :],
     }
+
+
+def alike_but_for_split(split: Mapping[int, Sequence[str]], n: int, seed: int = 0) -> tuple[list[int], list[int]]:
+    """Numbers m whose pieces have other lengths than those of m + 1, and as many with the same: (same, changed).
+
+    Only the last digit changes from m to m + 1, and every length of number is as frequent in both lists, which hold at
+    most `n` each. `split` gives the pieces. Raises BertologyError where there is no such pair.
+    """
+    random, found = np.random.default_rng(seed), {}
+    for m in (m for m in split if m % 10 != 9 and m + 1 in split):
+        changed = list(map(len, split[m])) != list(map(len, split[m + 1]))
+        found.setdefault(len(str(m)), ([], []))[changed].append(m)
+    same, changed = [], []
+    for alike, unlike in found.values():
+        count = min(len(alike), len(unlike))
+        same += random.permutation(alike)[:count].tolist()
+        changed += random.permutation(unlike)[:count].tolist()
+    if not changed:
+        raise BertologyError("All neighbouring numbers are split alike, or none is.")
+    kept = random.permutation(len(changed))[:n]
+    return [same[i] for i in kept], [changed[i] for i in kept]
 
 
 # Fillers of roles -----------------------------------------------------------------------------------------------------
@@ -424,11 +545,39 @@ def filler_preferences(specimen: Specimen, items: Sequence[FillerItem]) -> dict[
 
 
 def flips(tuned: FineTuned, sentences: Sequence[Words], versions: Sequence[Sequence[Words]]) -> np.ndarray:
-    """Whether the predicted class changes in at least one version of the sentence: booleans (sentences,).
+    """Whether the predicted class changes from a sentence to each of its versions: booleans (sentences, versions).
 
-    The measure of balasubramanian2020whats; every sentence has as many versions as the other ones.
+    Any change in a row is the measure of balasubramanian2020whats; every sentence has as many versions as the others.
     """
     flat = [words for group in zip(sentences, *zip(*versions, strict=True), strict=True) for words in group]
     probabilities = predict(tuned.classifier, tuned.specimen, Examples(flat, [0] * len(flat)))
     classes = probabilities.argmax(1).reshape(len(sentences), -1)  # (sentences, 1 + versions)
-    return (classes[:, 1:] != classes[:, :1]).any(1)
+    return classes[:, 1:] != classes[:, :1]
+
+
+def seed_flips(correct: np.ndarray) -> np.ndarray:
+    """How often another seed changes the class, from (seeds, sentences) right or wrong, two classes: the same shape.
+
+    The null of `flips`: readings that are as good as each other differ by so much.
+    """
+    seeds = len(correct)
+    if seeds < 2:
+        raise BertologyError("Another seed takes at least two.")
+    return (correct[:, None] != correct).sum(1) / (seeds - 1)
+
+
+def matched_nouns(specimen: Specimen, names: Sequence[str], nouns: Sequence[str]) -> dict[str, str]:
+    """A noun for each name, of as many pieces and of like frequency as far as there is one; none twice.
+
+    Frequency by rank: vocabularies of pieces number the frequent ones first. The whole assignment is the one with the
+    smallest sum of differences, in pieces first, then in the logarithm of the first piece's number.
+    """
+
+    def size(word: str) -> tuple[int, float]:
+        pieces = specimen.tokenizer.tokenize(word)
+        return len(pieces), np.log1p(specimen.tokenizer.convert_tokens_to_ids(pieces[0]))
+
+    (lengths, ranks), (noun_lengths, noun_ranks) = (np.array([size(w) for w in words]).T for words in (names, nouns))
+    cost = 100 * abs(lengths[:, None] - noun_lengths) + abs(ranks[:, None] - noun_ranks)
+    rows, columns = linear_sum_assignment(cost)
+    return {names[row]: nouns[column] for row, column in zip(rows, columns, strict=True)}
