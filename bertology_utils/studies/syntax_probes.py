@@ -6,7 +6,7 @@ Layers are chosen on development items, and scored on others; trained probes com
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import compress
 
 import numpy as np
@@ -25,6 +25,7 @@ from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.language.perturbations import shuffle_words
 from bertology_utils.models import Specimen
 from bertology_utils.studies.ambiguous import TASKS, pointed_sentences
+from bertology_utils.studies.semantic_measures import token_table_vectors
 from bertology_utils.studies.syntax_trees import LayerScores
 
 ANCESTORS = ("parent", "grandparent", "great_grandparent")
@@ -131,14 +132,49 @@ def hierarchy_sweep(
     After lin2019open; the test sentences of both tasks follow each other. `every` as in `label_sweep`, settings as in
     `train_selector`.
     """
+    return _pointing(lambda words: [v[::every] for v in word_vectors(specimen, words)], train, test, seed, source, settings)
+
+
+def window_rule(
+    specimen: Specimen, train: int, test: int, seed: int = 0, source: str = EMBEDDED, longest: int = 4, **settings
+) -> np.ndarray:
+    """The rival of `hierarchy_sweep` that knows no sentence: a probe of each word and the words just before it.
+
+    It reads the token table's vectors of the word and of one to `longest` predecessors; the length of the window is
+    chosen on development sentences. 0/1 `(seeds, items)`.
+    """
+
+    def windows(words: Sequence[Sequence[str]]) -> list[torch.Tensor]:
+        tables = token_table_vectors(specimen, words)
+        return [predecessor_windows(torch.from_numpy(table[0]), longest) for table in tables]
+
+    return _pointing(windows, train, test, seed, source, settings).best_test
+
+
+def predecessor_windows(vectors: torch.Tensor, longest: int) -> torch.Tensor:
+    """Each word beside its last 1 .. `longest` predecessors, from `(words, width)`.
+
+    `(longest, words, (longest + 1) * width)`: the window's length stands in the place of the layer; what it does not
+    hold, and what would lie before the sentence, is zero.
+    """
+    shifted = [torch.cat([torch.zeros_like(vectors[:back]), vectors])[: len(vectors)] for back in range(longest + 1)]
+    blocks = torch.stack(shifted, dim=1)  # (words, longest + 1, width)
+    held = torch.arange(longest + 1) <= torch.arange(1, longest + 1)[:, None]
+    return (blocks * held[:, None, :, None]).flatten(2)
+
+
+def _pointing(
+    read: Callable[[list], list[torch.Tensor]], train: int, test: int, seed: int, source: str, settings: dict
+) -> LayerScores:
+    """Probes that point at the target of each of the `TASKS`; `read` gives `(layers, words, width)` a sentence."""
     aside, scores = [], []
     for task in TASKS:
         ambiguous = pointed_sentences(train, False, seed, "train", task, source)
         unseen = pointed_sentences(2 * test, True, seed, "test", task, source)
-        vectors = [v[::every] for v in word_vectors(specimen, [s.words for s in ambiguous + unseen])]
-        probe = train_selector(vectors[:train], [s.target for s in ambiguous], seed=seed, **settings)
-        places = [s.target for s in unseen]
-        found = probe.correct(vectors[train:], places)
+        vectors = read([s.words for s in ambiguous + unseen])
+        cut = len(ambiguous)
+        probe = train_selector(vectors[:cut], [s.target for s in ambiguous], seed=seed, **settings)
+        found = probe.correct(vectors[cut:], [s.target for s in unseen])
         aside.append(found[:, :, :test].mean((1, 2)))
         scores.append(found[:, :, test:])
     return LayerScores(np.mean(aside, axis=0), np.concatenate(scores, axis=-1))
