@@ -98,7 +98,8 @@ def subject_noun(grammar: Grammar, disambiguating: bool) -> Sentence:
     *group, main = grammar.conjugate(verb, subject, tense)
     complements = grammar.complements(verb, tense, 0)
     last = complements[-1]
-    if last.deprel == "obj" and last.parts[last.head].upos == "NOUN" and grammar.chance(0.6):
+    named = getattr(last.parts[last.head], "upos", "NOUN") != "NOUN"  # or a pronoun; a coordination is a phrase
+    if last.deprel == "obj" and not named and grammar.chance(0.6):
         last.parts.append(grammar.object_relative(last, tense=tense))
     clause = Phrase("S", [subject, Phrase("VP", [*group, main, *complements], len(group))], 1, "root")
     if disambiguating:
