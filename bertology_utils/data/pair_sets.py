@@ -94,7 +94,8 @@ def _described(pair: MinimalPair, structure: str) -> MinimalPair:
     subject = pair.focus - 1 if structure == "fronted" else 1
     attractors = int(bool(noun) and noun.endswith("s") == singular)
     condition = {"attractors": attractors, "agreeing": int(bool(noun)) - attractors, "structure": structure,
-                 "number": pairs.NUMBERS[not singular], "subject": subject, "distance": pair.focus - subject}  # fmt: skip
+                 "number": pairs.NUMBERS[not singular], "subject": subject,
+                 "distance": pair.focus - subject}  # fmt: skip
     return replace(pair, condition=condition)
 
 
@@ -106,7 +107,7 @@ def _is_singular(pair: MinimalPair) -> bool:
 
 
 def _attractor(pair: MinimalPair, structure: str) -> int:
-    """Index of the noun before the verb, or before the verb of an object relative clause, or of the sentence's first."""
+    """Index of the noun before the verb, or before that of an object relative clause; or of a main clause's subject."""
     if structure == "fronted":
         return 1
     return pair.focus - (2 if structure == "object_relative" else 1)

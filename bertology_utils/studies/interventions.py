@@ -62,7 +62,8 @@ def reliance(
     test. In nats, `(test,)`: `intact` and `removed`; `(draws, test)`: `random`, each draw a subspace of the same rank
     outside of the removed one, with its variance as nearly as there is any; the same with shuffled words as
     `shuffled_...`, of three draws at most. `removed_cost` and `random_cost` are the losses' growth for each unit of
-    variance removed, where 1 is all that the vectors have (`removed_share`, `random_share`). 0/1 over test words: `probe`,
+    variance removed, where 1 is all that the vectors have (`removed_share`, `random_share`). 0/1 over test
+    words: `probe`,
     `probe_after` (a fresh probe after the removal) and `majority`; the first two `(seeds, items)`.
     """
     bank = train_and_test(train, test, seed, source)

@@ -45,8 +45,8 @@ def five_methods(specimen: Specimen, train: int, test: int, seed: int = 0, **set
 
 
 def feature_probes(specimen: Specimen, train: int, test: int, seed: int = 0, **settings) -> dict[str, np.ndarray]:
-    """Readouts of single sentences, the share that is right of each pair, `(pairs,)`: is there a polarity item (`npi`), is it in scope
-    (`scope_probe`)?
+    """Readouts of single sentences: is there a polarity item (`npi`), is it in scope (`scope_probe`)? The share of each
+    pair that is right, `(pairs,)`.
 
     The feature probes of warstadt2019investigating on the grammar's pairs, whose training and test words differ; an
     absent item is replaced by a neutral word. Settings as in `probes.train_probe`.

@@ -319,7 +319,8 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
     """Accuracy at 5 and sensitivity of three cloze sets (ettinger2019what, or after it), 0/1 over covered items.
 
     `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word
-    against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study. The samples of `role_sensitivity` are over events.
+    against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study.
+    The samples of `role_sensitivity` are over events.
     """
     roles = role_reversal_pairs(n, source=source)
     affirmative = negation_clozes(source=source)[::2]

@@ -102,8 +102,9 @@ def control_sweep(
 ) -> dict[str, np.ndarray]:
     """Part of speech and its control task on *seen* words: `task` and `control`, `(layers, draws, items)`.
 
-    Each draw has control labels and a probe of its own; `words (items,)` are the word types. A control label belongs to a word type, so a probe can learn it only for words that it met in training; training
-    and test sentences therefore share their words here, and test words that training lacks are left out.
+    Each draw has control labels and a probe of its own; `words (items,)` are the word types. A control label belongs to
+    a word type, so a probe can learn it only for words that it met in training; training and test sentences therefore
+    share their words here, and test words that training lacks are left out.
     """
     train, test = same_words(sentences, sentences // 2, seed, source)
     layers = list(range(specimen.layers + 1)) if layers is None else list(layers)
@@ -251,9 +252,10 @@ def three_tools(eager: Specimen, train: int, test: int, seed: int = 0, source: s
     """The number of a subject behind an attractor, by cloze, by attention and by probe: 0/1 samples.
 
     `cloze`, `attention` and `position` are `(items,)`, `probe` is `(seeds, items)`. The cloze compares two verb forms;
-    attention asks whether the best head (chosen on the first half) looks from the masked verb rather at the subject than
-    at the attractor, and `position` what the best rule of place would answer: the attractor stands behind the subject in
-    one half of the sentences, and before it in the other. The probe reads the number off the vector of the mask. Needs eager attention and a masked-LM head.
+    attention asks whether the best head (chosen on the first half) looks from the masked verb rather at the subject
+    than at the attractor, and `position` what the best rule of place would answer: the attractor stands behind the
+    subject in one half of the sentences, and before it in the other. The probe reads the number off the vector of the
+    mask. Needs eager attention and a masked-LM head.
     `source` as in `pair_sets.agreement_pairs`, one that says where the subject is.
     """
     pairs = distracted_pairs(2 * test, seed, "test", source)
