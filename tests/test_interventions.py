@@ -48,3 +48,6 @@ def test_reliance_removes_what_the_probe_reads(tiny):
     assert found["random"].shape == found["shuffled_random"].shape == (2, *found["intact"].shape)
     assert not np.allclose(found["random"][0], found["random"][1])
     assert np.isfinite(found["shuffled_removed"]).all() and found["rank"] > 3
+    assert found["random_cost"].shape == found["random"].shape and 0 < found["removed_share"] < 1
+    growth = found["removed"] - found["intact"]
+    np.testing.assert_allclose(found["removed_cost"] * found["removed_share"], growth)

@@ -71,6 +71,7 @@ def folder(tmp_path, monkeypatch):
         ("prep_anim", "the S near the N V"),
         ("subj_rel", "the S that saw the N V"),
         ("obj_rel_across_anim", "the S that the N saw V"),
+        ("sent_comp", "the N said the S V"),
     ):
         write(f"agreement/marvin_linzen_text/{name}.txt", marvin(frame))
     for name in ("prep_inanim", "obj_rel_across_inanim"):
@@ -152,9 +153,14 @@ def test_the_likely_roles_are_those_that_the_file_names_first(folder, tmp_path):
 
 def test_experiments_run_on_the_suites(folder, tiny, tiny_eager):
     polarity = syntax_clozes.polarity(tiny, 4, source="warstadt_npi")
-    assert {name: len(values) for name, values in polarity.items()} == {"licensor": 1, "scope": 1, "npi": 1}
+    assert {name: len(values) for name, values in polarity.items()} == {"licensor": 1, "scope": 1}
     assert syntax_clozes.negation(tiny, source="ettinger")["correlation_not"].shape == (1,)
     found = syntax_clozes.psycholinguistic_suite(tiny, source="ettinger")
     assert found["role_accuracy"].shape == (2,) and found["role_sensitivity"].shape == (1,)
     tools = syntax_probes.three_tools(tiny_eager, 8, 3, source="marvin_linzen")
-    assert all(np.isin(values, (0, 1)).all() for values in tools.values())
+    assert all(np.isin(values, (0, 0.5, 1)).all() for values in tools.values())
+    fronted = pair_sets.agreement_pairs(40, 1, split="test", source="marvin_linzen", structure="fronted")
+    for pair in fronted:
+        subject, other = pair.good[int(pair.condition["subject"])], pair.good[syntax_probes.attractor_place(pair)]
+        assert subject.removesuffix("s") in SUBJECTS and other.removesuffix("s") in ATTRACTORS
+        assert subject.endswith("s") != other.endswith("s") and pair.condition["distance"] == 1

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from bertology_utils.studies import polarity_methods
 
@@ -27,10 +28,15 @@ def test_an_absolute_pair_needs_both_of_its_sentences(found):
 
 def test_a_readout_that_sees_the_licensor_wins_by_every_trained_method(tiny, monkeypatch):
     def marked(specimen, pairs):
-        import torch
-
         return torch.eye(2)[:, None].expand(2, len(pairs), 2)
 
     monkeypatch.setattr(polarity_methods, "_vectors", marked)
+    assert all(found.mean() == 1 for found in polarity_methods.feature_probes(tiny, 24, 12, steps=100).values())
     samples = polarity_methods.five_methods(tiny, 24, 12, steps=100, epochs=2)["licensor"]
     assert all(values.mean() == 1 for name, values in samples.items() if name != "cloze")
+
+
+def test_feature_probes_of_sentences_that_are_all_alike_are_right_half_the_time(tiny, monkeypatch):
+    monkeypatch.setattr(polarity_methods, "_vectors", lambda specimen, pairs: torch.ones(2, len(pairs), 3))
+    found = polarity_methods.feature_probes(tiny, 24, 12, steps=20)
+    assert set(found) == {"npi", "scope_probe"} and all(samples.tolist() == [0.5] * 12 for samples in found.values())

@@ -289,13 +289,15 @@ def test_number_vectors_hold_means_and_last_pieces(tiny):
     assert not torch.allclose(vectors[:layers, 1], vectors[layers:, 1])
 
 
-def test_matched_directions_hold_as_much_variance_as_the_top_ones_and_are_others():
+def test_the_control_of_top_directions_takes_strong_ones_of_the_rest():
     vectors = np.random.default_rng(0).normal(size=(300, 20)) * np.logspace(0.5, -0.5, 20) + 3
     left = measures.without_matched_directions(vectors, 2)
     top = remove_top_components(vectors, 2)
     assert np.allclose(left.mean(0), 0) and np.linalg.matrix_rank(left) == 18
-    assert left.var(0).sum() == pytest.approx(top.var(0).sum(), rel=0.05)
-    assert np.linalg.norm(left - top) > 0.1 * np.linalg.norm(top)
+    axes = np.linalg.svd(vectors - vectors.mean(0), full_matrices=False)[2]
+    taken = ((vectors - vectors.mean(0) - left) @ axes.T).var(0)
+    assert taken[:2].max() < 1e-6 and taken[2:6].sum() > 0.8 * taken.sum()
+    assert left.var(0).sum() > top.var(0).sum()
 
 
 def test_shared_digits():

@@ -39,12 +39,25 @@ def test_stories_end_in_a_mask_and_have_three_words_to_compare():
 
 def test_every_experiment_gives_the_samples_of_its_prediction(tiny):
     agreement = syntax_clozes.agreement(tiny, 6)
-    assert {"attractors_0", "attractors_3", "nonsense", "unigram", "nearest_noun"} <= set(agreement)
-    assert set(syntax_clozes.polarity(tiny, 8)) == {"licensor", "scope", "npi"}
+    assert {"attractors_0", "attractors_3", "nonsense", "unigram", "coverage"} <= set(agreement)
+    assert len(agreement["copulas"]) + len(agreement["other_verbs"]) == len(agreement["attractors_0"])
+    assert set(syntax_clozes.polarity(tiny, 8)) == {"licensor", "scope"}
     negation = syntax_clozes.negation(tiny)
     assert negation["affirmative"].shape == negation["negated"].shape and len(negation["affirmative"])
     suite = syntax_clozes.psycholinguistic_suite(tiny, 8)
-    assert len(suite) == 6 and all(np.isin(v, (0, 1)).all() for v in suite.values())
+    roles = suite.pop("role_sensitivity")
+    assert len(suite) == 5 and all(np.isin(v, (0, 1)).all() for v in suite.values())
+    assert len(roles) < 8, "frames of one event are one unit"
+
+
+def test_pairs_are_drawn_until_enough_are_covered(tiny, monkeypatch):
+    known = {"is", "are", "was", "were"}
+    monkeypatch.setattr(cloze, "single_piece", lambda specimen, form: 1 if form in known else None)
+    found, share = syntax_clozes.covered_pairs(tiny, 12, attractors=1, seed=0, split="test")
+    assert len(found) == 12 and {pair.good[pair.focus] for pair in found} <= known
+    assert 0.2 < share < 0.6
+    monkeypatch.setattr(cloze, "single_piece", lambda specimen, form: 1)
+    assert syntax_clozes.covered_pairs(tiny, 12)[1] == 1
 
 
 def test_whole_sentences_are_judged_by_paradigm_as_for_the_recorded_scores(tiny, tmp_path, monkeypatch):

@@ -3,8 +3,11 @@
 from collections import Counter
 
 import numpy as np
+import pytest
+import torch
 
 from bertology_utils.data.material import treebank
+from bertology_utils.data.rows import Pointed
 from bertology_utils.language.grammar import generate
 from bertology_utils.language.lexicon import load_lexicon
 from bertology_utils.language.pairs import STRUCTURES, agreement_pairs
@@ -55,8 +58,44 @@ def test_sweeps_give_one_score_an_item(tiny):
     assert guesses["gold"].mean() > guesses["by_tag"].mean()
     hierarchy = syntax_probes.hierarchy_sweep(tiny, 12, 5, **FAST)
     assert hierarchy.test.shape == (3, 3, 10)
+    assert syntax_probes.window_rule(tiny, 12, 5, **FAST).shape == (3, 10)
     control = syntax_probes.control_sweep(tiny, 30, layers=[1], **FAST)
-    assert control["task"].shape == control["control"].shape and len(control["task"]) == 1
+    assert control["task"].shape == control["control"].shape == (1, 3, len(control["words"]))
+    selectivity = syntax_probes.by_type(control["task"][0], control["words"])
+    assert selectivity.shape == (3, len(set(control["words"])))
+    np.testing.assert_allclose(selectivity.mean(), control["task"].mean())
+
+
+def test_a_window_holds_a_word_and_its_last_predecessors():
+    vectors = torch.arange(1.0, 5)[:, None]  # four words of width 1
+    windows = syntax_probes.predecessor_windows(vectors, 2)
+    assert windows[0].tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 0], [4, 3, 0]]
+    assert windows[1].tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 1], [4, 3, 2]]
+
+
+@pytest.mark.parametrize("telling", [True, False])
+def test_the_window_rule_finds_a_target_that_the_word_before_gives_away(tiny, monkeypatch, telling):
+    def pointed(n, disambiguating, seed, split, task, source):
+        rng = np.random.default_rng(n)
+        found = []
+        for place in rng.integers(1, 6, n):
+            words = ["dog"] * 7
+            words[place - 1 if telling else rng.integers(7)] = "the"
+            found.append(Pointed(tuple(words), int(place)))
+        return found
+
+    monkeypatch.setattr(syntax_probes, "pointed_sentences", pointed)
+    found = syntax_probes.window_rule(tiny, 60, 20, steps=100).mean()
+    assert found > 0.9 if telling else found < 0.6
+
+
+def test_rules_of_place_find_subjects_only_where_these_stand_on_one_side():
+    behind = agreement_pairs(30, 1, split="test")
+    assert syntax_probes.position_rules(behind).mean(1).max() == 1
+    mixed = syntax_probes.distracted_pairs(60, 0, "test")
+    assert syntax_probes.position_rules(mixed).mean(1).max() < 0.6
+    for pair in mixed[1::2]:
+        assert syntax_probes.attractor_place(pair) < pair.good.index(",") < pair.condition["subject"] < pair.focus
 
 
 def test_order_dependence_and_three_tools(tiny_eager):

@@ -52,6 +52,7 @@ def test_sweeps_have_one_score_a_layer_seed_and_sentence(tiny, bank):
     vectors = syntax_trees.bank_vectors(tiny, bank)
     distances = syntax_trees.distance_sweep(vectors, bank, rank=4, epochs=1)
     depths = syntax_trees.depth_sweep(vectors, bank, rank=4, epochs=1, seeds=2)
+    assert distances["micro"].test.shape == distances["dspr"].test.shape == (3, 3, 1)
     assert distances["uuas"].test.shape == (3, 3, 12) and depths["root"].test.shape == (3, 2, 12)
     ranks = syntax_trees.rank_sweep(vectors, bank, 1, (2, 4), epochs=1)
     assert ranks.shape == (2, 12) and ((ranks >= 0) & (ranks <= 1)).all()

@@ -38,12 +38,17 @@ def test_the_planted_scheme_wins(tiny, sentences, monkeypatch):
     train, test = sentences
     rng = np.random.default_rng(1)
     table = {w: rng.normal(size=6) for s in train + test for w in s.words}
-    vectors = [torch.tensor(np.stack([table[w] for w in s.words]))[None] for s in train + test]
-    fillers = products._components([v[0].numpy() for v in vectors], 6)
+    vectors = [np.stack([table[w] for w in s.words]) for s in train + test]
+    fillers = products._components(vectors, 6)
     made, _ = products.bindings(train + test, fillers, "right_to_left")
     target = torch.tensor(made @ rng.normal(size=(made.shape[1], 16)))
-    monkeypatch.setattr(products, "word_vectors", lambda *_: vectors)
     monkeypatch.setattr(products, "sentence_vectors", lambda *_: target[None])
-    errors = products.decomposition_errors(tiny, train, test, 0, width=6)
+    errors = products.decomposition_errors(tiny, train, test, vectors, 0, width=6)
     means = {scheme: e.mean() for scheme, e in errors.items()}
     assert min(means, key=means.get) == "right_to_left" and means["right_to_left"] < 0.5 * means["bag_of_words"]
+    assert means["mean"] == pytest.approx(1, abs=0.3)
+
+    noise = torch.from_numpy(rng.normal(size=tuple(target.shape)))
+    monkeypatch.setattr(products, "sentence_vectors", lambda *_: noise[None])
+    errors = products.decomposition_errors(tiny, train, test, vectors, 0, width=6)
+    assert all(errors[scheme].mean() > 0.9 * errors["mean"].mean() for scheme in products.SCHEMES)

@@ -32,22 +32,25 @@ INTERRUPTED = {
 
 def agreement_pairs(
     n: int, attractors: int = 0, nonsense: bool = False, seed: int = 0, split: str = "train", agreeing: int = 0,
-    source: str = EMBEDDED,
+    source: str = EMBEDDED, structure: str = "mixed",
 ) -> list[MinimalPair]:  # fmt: skip
-    """At most `n` pairs of subject and verb; arguments but the last as in `pairs.agreement_pairs`.
+    """At most `n` pairs of subject and verb; arguments but `source` as in `pairs.agreement_pairs`.
 
     gulordava: natural sentences with 0 to 3 attractors (a quarter of them for training), or nonsense with any number of
     them; the sentences that the nonsense was made from are left out, and so are the copulas, as in
     goldberg2019assessing. marvin_linzen:
-    `attractors` and `agreeing` are 0 or 1, and at most one of them is 1. Raises BertologyError where a source has no
+    `attractors` and `agreeing` are 0 or 1, and at most one of them is 1; the structure "fronted" is that of a
+    sentential complement, whose subject follows that of its main clause. Raises BertologyError where a source has no
     such pairs.
     """
     if source == EMBEDDED:
-        return pairs.agreement_pairs(n, attractors, nonsense=nonsense, seed=seed, split=split, agreeing=agreeing)
+        return pairs.agreement_pairs(
+            n, attractors, structure=structure, nonsense=nonsense, seed=seed, split=split, agreeing=agreeing
+        )
     if source not in AGREEMENT_SOURCES:
         raise unknown("source of agreement pairs", source, AGREEMENT_SOURCES)
     if source == "marvin_linzen":
-        found = list(_templates(attractors, agreeing, split))
+        found = list(_templates(attractors, agreeing, split, structure))
     else:
         found = [pair for pair in _corpus(attractors, nonsense, agreeing, split) if fits(pair.good)]
     if not found:
@@ -69,14 +72,16 @@ def _corpus(attractors: int, nonsense: bool, agreeing: int, split: str) -> Itera
             yield replace(pair, condition={**pair.condition, "number": pairs.NUMBERS[not _is_singular(pair)]})
 
 
-def _templates(attractors: int, agreeing: int, split: str) -> Iterator[MinimalPair]:
+def _templates(attractors: int, agreeing: int, split: str, structure: str = "mixed") -> Iterator[MinimalPair]:
     """Pairs with no noun between subject and verb, or one, of nouns that belong to the split."""
     between = attractors + agreeing
     shapes = {"simple": ("simple_agrmt",)} if between == 0 else INTERRUPTED if between == 1 else {}
+    shapes = {"fronted": ("sent_comp",)} if structure == "fronted" else shapes
     for structure, names in shapes.items():
         for pair in chain.from_iterable(rows(f"marvin_linzen:{name}") for name in names):
             described = _described(pair, structure)
-            nouns = [pair.good[1], *([pair.good[_attractor(pair, structure)]] if between else [])]
+            nouns = [pair.good[int(described.condition["subject"])]]
+            nouns += [pair.good[_attractor(pair, structure)]] if between else []
             held_out = {is_held_out(noun.removesuffix("s"), parts=2) for noun in nouns}
             if held_out == {split == "test"} and described.condition["attractors"] == attractors:
                 yield described
@@ -86,9 +91,11 @@ def _described(pair: MinimalPair, structure: str) -> MinimalPair:
     """The pair with the conditions that the generated ones carry; the templates' plural nouns all end in -s."""
     singular = _is_singular(pair)
     noun = pair.good[_attractor(pair, structure)] if structure != "simple" else ""
+    subject = pair.focus - 1 if structure == "fronted" else 1
     attractors = int(bool(noun) and noun.endswith("s") == singular)
     condition = {"attractors": attractors, "agreeing": int(bool(noun)) - attractors, "structure": structure,
-                 "number": pairs.NUMBERS[not singular], "subject": 1, "distance": pair.focus - 1}  # fmt: skip
+                 "number": pairs.NUMBERS[not singular], "subject": subject,
+                 "distance": pair.focus - subject}  # fmt: skip
     return replace(pair, condition=condition)
 
 
@@ -100,7 +107,9 @@ def _is_singular(pair: MinimalPair) -> bool:
 
 
 def _attractor(pair: MinimalPair, structure: str) -> int:
-    """Index of the noun before the verb, or before the verb of an object relative clause."""
+    """Index of the noun before the verb, or before that of an object relative clause; or of a main clause's subject."""
+    if structure == "fronted":
+        return 1
     return pair.focus - (2 if structure == "object_relative" else 1)
 
 

@@ -163,26 +163,32 @@ def class_mean_projection(features: torch.Tensor, labels: Labels) -> RemovedSubs
 
 
 def matched_projection(features: torch.Tensor, removed: RemovedSubspace, seed: int = 0) -> RemovedSubspace:
-    """Remove a random subspace that holds as many directions and as much variance of ``features (items, width)``.
+    """Remove as many directions outside of ``removed``, with as much variance of ``features (items, width)``.
 
-    Directions are Gaussian with the features' covariance to a power, which is sought by bisection: power 0 draws every
-    direction alike, a high one the directions of most variance. Where even these hold less, they are the match.
+    All of them are orthogonal to what ``removed`` takes: a control that takes part of the property would not be one.
+    Directions are Gaussian with the remaining covariance to a power, which is sought by bisection: power 0 draws every
+    direction alike, a high one the directions of most variance. Where even these hold less, they are the match; see
+    ``variance_share``.
     """
-    centred = features.double() - features.double().mean(0)
+    centred = removed(features.double() - features.double().mean(0))
     variances, axes = torch.linalg.eigh(centred.T @ centred / len(centred))
     scales = variances.clamp_min(0) / variances.max()
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randn(len(axes), removed.rank, generator=generator, dtype=torch.double)
 
-    def held(basis: torch.Tensor) -> float:
-        return float((centred @ basis).square().sum())
-
+    wanted = variance_share(features, removed)
     low, high = 0.0, 8.0
     for _ in range(25):
         power = (low + high) / 2
-        candidate = remove_directions(axes @ (scales[:, None] ** power * drawn), tolerance=0.0)
-        low, high = (power, high) if held(candidate.basis) < held(removed.basis) else (low, power)
+        candidate = remove_directions(removed.projection @ axes @ (scales[:, None] ** power * drawn), tolerance=0.0)
+        low, high = (power, high) if variance_share(features, candidate) < wanted else (low, power)
     return candidate
+
+
+def variance_share(features: torch.Tensor, removed: RemovedSubspace) -> float:
+    """The share of the variance of ``features (items, width)`` that lies in the removed directions."""
+    centred = features.double() - features.double().mean(0)
+    return float((centred @ removed.basis).square().sum() / centred.square().sum())
 
 
 def _targets(labels: Labels) -> torch.Tensor:

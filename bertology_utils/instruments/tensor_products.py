@@ -1,8 +1,8 @@
 """Tensor product decomposition of sentence vectors: which role scheme rebuilds them best (mccoy2019rnns).
 
 A sentence is rebuilt as a linear map of the sum over its words of filler (a word vector) times role (one-hot). Depends
-on `probes` (ridge) and on the trees of the grammar; fillers are the principal components of the model's own word
-vectors, where the study learns them (a deviation that turns the fit into one closed form).
+on `probes` (ridge) and on the trees of the grammar; fillers are the principal components of vectors that know no
+place (rows of the token table), where the study learns them (a deviation that turns the fit into one closed form).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from bertology_utils.activations import sentence_vectors, word_vectors
+from bertology_utils.activations import sentence_vectors
 from bertology_utils.instruments.probes import fit_ridge
 from bertology_utils.language.grammar import Sentence, generate
 from bertology_utils.models import Specimen
@@ -81,20 +81,21 @@ def decomposition_errors(
     specimen: Specimen,
     train: Sequence[Sentence],
     test: Sequence[Sentence],
+    fillers: Sequence[np.ndarray],
     layer: int,
     width: int = 12,
     pool: str = "cls",
 ) -> dict[str, np.ndarray]:
     """Held-out squared error of each scheme, `(test sentences,)`, in units of the vectors' variance in training.
 
-    The vector is [CLS] (or the mean over words) at `layer`. Fillers are the word vectors of layer 0 reduced to `width`
-    principal components, without the positions that the embedding layer adds being taken off.
+    The vector is [CLS] (or the mean over words) at `layer`. `fillers` holds a vector for each word of the training and
+    the test sentences, `(words, any)`, which should not depend on its place; they are reduced to `width` principal
+    components. `mean` is the error of the training vectors' mean, which knows nothing of the sentence.
     """
-    words = [s.words for s in (*train, *test)]
-    fillers = _components([v[0].numpy() for v in word_vectors(specimen, words)], width)
-    target = sentence_vectors(specimen, words, pool)[layer].double()
+    fillers = _components(fillers, width)
+    target = sentence_vectors(specimen, [s.words for s in (*train, *test)], pool)[layer].double()
     mean, spread = target[: len(train)].mean(0), target[: len(train)].var(0).sum()
-    errors = {}
+    errors = {"mean": ((target[len(train) :] - mean).square().sum(1) / spread).numpy()}
     for scheme in SCHEMES:
         first, known = bindings(train, fillers[: len(train)], scheme)
         second, _ = bindings(test, fillers[len(train) :], scheme, known)
@@ -104,7 +105,7 @@ def decomposition_errors(
     return errors
 
 
-def _components(vectors: list[np.ndarray], width: int) -> list[np.ndarray]:
+def _components(vectors: Sequence[np.ndarray], width: int) -> list[np.ndarray]:
     stacked = np.concatenate(vectors)
     mean = stacked.mean(0)
     _, basis = np.linalg.eigh(np.cov((stacked - mean).T))

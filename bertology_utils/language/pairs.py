@@ -106,8 +106,9 @@ def agreement_pairs(
     verb, inside prepositional phrases (`pp`), a subject relative clause or an object relative clause. Determiners are
     `the` and relative verbs in the past, so that only the subject noun tells the number. `nonsense` breaks selectional
     preferences and keeps the structure (after Gulordava et al. 2018); it has no copulas, as in goldberg2019assessing.
+    In the structure "fronted" those nouns stand before the subject: `near the cats , the dog sleeps`.
     """
-    _check("structure", structure, (*STRUCTURES, "mixed"))
+    _check("structure", structure, (*STRUCTURES, "fronted", "mixed"))
     _check("attractors", attractors, (0, 1, 2, 3))
     grammar = Grammar(split, seed, sense=not nonsense)
     pairs = []
@@ -134,10 +135,13 @@ def _agreement_pair(
     )
     kind = grammar.kind(verb.subjects if verb else LIVING)
     subject = grammar.common_noun(kind, "agent", "nsubj", number, 0.15, "the")
-    if numbers:
+    if numbers and structure != "fronted":
         subject.parts.append(_interruption(grammar, subject, numbers, structure))
     predicate, wrong = _agreeing_predicate(grammar, subject, verb)
-    sentence = grammar.finish(Phrase("S", [subject, predicate], 1, "root"))
+    clause = Phrase("S", [subject, predicate], 1, "root")
+    if numbers and structure == "fronted":
+        grammar.fronted(_near(grammar, numbers), clause)
+    sentence = grammar.finish(clause)
     focus = int(sentence.features["focus"])
     condition = {
         "attractors": attractors,

@@ -1,7 +1,8 @@
 """Sentences that tell hierarchy from linear order: the main auxiliary and the subject noun (lin2019open).
 
 It depends on `grammar` and `material`. In the ambiguous sentences the first auxiliary (or noun) is also the main one,
-so that a probe may learn either rule; in the disambiguating ones another auxiliary (or noun) comes first.
+so that a probe may learn either rule; in the disambiguating ones another auxiliary (or noun) comes first. The words
+just before the right one are no guide: see `window_rule` in `syntax_probes`, which tries.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from bertology_utils.language.grammar_trees import Phrase, Sentence, Word
 from bertology_utils.language.lexicon import PERSON
 
 TASKS = ("auxiliary", "subject")
+NUMBERS = ("singular", "plural")
 
 
 def pointed_sentences(
@@ -55,63 +57,62 @@ def with_target(sentence: Sentence, task: str) -> Sentence:
     return replace(sentence, features={**sentence.features, "target": target, "competitor": first})
 
 
-def modal_clause(grammar: Grammar, subject: Phrase, modified: bool) -> Phrase:
-    """`the dog will chase the cat (that can sleep)`: a main clause with a modal, its object modified or not."""
-    if modified:
-        verb = grammar.pick(
-            [
-                verb
-                for verb in grammar.lexicon.verbs["experiencer"]
-                if set(LIVING) <= set(verb.objects) and set(subject.kinds) <= set(verb.subjects)
-            ]
-        )
-        target = grammar.common_noun(grammar.kind(LIVING), "theme", "obj")
-        target.parts.append(modal_relative(grammar, target))
-        complements = [target]
-    else:
-        verb = grammar.verb(grammar.pick(("transitive", "experiencer", "motion")), subject.kinds)
-        complements = grammar.complements(verb, "present", 0)
+def main_auxiliary(grammar: Grammar, disambiguating: bool) -> Sentence:
+    """`the dog will chase the cat (that the boys can see)`, or the relative clause behind the subject.
+
+    Every auxiliary stands behind a noun phrase, so that the words before it do not say which one is the main one.
+    """
+    verb = grammar.pick([verb for verb in grammar.lexicon.verbs["experiencer"] if set(LIVING) <= set(verb.objects)])
+    subject = grammar.common_noun(grammar.kind(verb.subjects), "experiencer", "nsubj")
+    target = grammar.common_noun(grammar.kind(LIVING), "theme", "obj")
     *group, main = grammar.conjugate(verb, subject, "present", "modal")
-    inner = Phrase("VP", [main, *complements], 0)
-    return Phrase("S", [subject, Phrase("VP", [*group, inner], len(group))], 1, "root")
+    if disambiguating or grammar.chance(0.6):
+        modified = subject if disambiguating else target
+        modified.parts.append(modal_relative(grammar, modified))
+    inner = Phrase("VP", [main, target], 0)
+    return grammar.finish(Phrase("S", [subject, Phrase("VP", [*group, inner], len(group))], 1, "root"))
 
 
 def modal_relative(grammar: Grammar, antecedent: Phrase) -> Phrase:
-    """`that can sleep` or `that can see the boys`."""
-    frame = grammar.pick(("intransitive", "transitive", "experiencer"))
-    return grammar.subject_relative(antecedent, frame=frame, style="modal", tense="present")
-
-
-def main_auxiliary(grammar: Grammar, disambiguating: bool) -> Sentence:
-    """Relative clauses with an auxiliary: behind the object (ambiguous) or behind the subject (disambiguating)."""
-    subject = grammar.common_noun(grammar.kind(LIVING), "agent", "nsubj")
-    if disambiguating:
-        subject.parts.append(modal_relative(grammar, subject))
-    return grammar.finish(modal_clause(grammar, subject, modified=not disambiguating and grammar.chance(0.6)))
+    """`that the boys (near the house) can see at the gate`: an object relative clause that ends in a noun phrase."""
+    verb = grammar.verb("experiencer")
+    subject = grammar.common_noun(grammar.kind(verb.subjects), "experiencer", "nsubj")
+    if grammar.chance(0.5):
+        subject.parts.append(grammar.prepositional("nmod", None))
+    *group, main = grammar.conjugate(verb, subject, "present", "modal")
+    inner = Phrase("VP", [main, grammar.prepositional("obl", PLACE_ROLE)], 0)
+    clause = Phrase("S", [subject, Phrase("VP", [*group, inner], len(group))], 1)
+    relative = Word("that", "PRON", "obj", antecedent.number, role="theme")
+    return Phrase("SBAR", [relative, clause], 1, "acl:relcl")
 
 
 def subject_noun(grammar: Grammar, disambiguating: bool) -> Sentence:
-    """A clause that opens with its subject or with an adverb (ambiguous), or with another noun (disambiguating).
+    """A clause that opens with its subject (ambiguous), or with a phrase or a clause that holds another noun.
 
-    The fronted adverb keeps the comma from giving the disambiguating sentences away.
+    There are no commas, and what stands before a noun is no guide: behind their verb, too, nouns follow other noun
+    phrases (`gave the boy the book`) and are subjects of relative clauses.
     """
-    verb = grammar.verb(grammar.pick(("transitive", "experiencer", "intransitive", "motion")), PERSON)
+    verb = grammar.verb(grammar.pick(("ditransitive", "ditransitive", "transitive", "experiencer")), PERSON)
     tense = grammar.pick(("present", "past"))
     subject = grammar.common_noun(grammar.kind(verb.subjects), grammar.subject_role(verb), "nsubj")
-    predicate = grammar.verb_phrase(verb, subject, tense)
-    clause = Phrase("S", [subject, predicate], 1, "root")
-    if not disambiguating:
-        if grammar.chance(0.4):
-            adverb = Word(grammar.pick(grammar.lexicon.adverbs["manner"]), "ADV", "advmod")
-            grammar.fronted(Phrase("ADVP", [adverb], 0, "advmod"), clause)
-        elif verb.frame != "motion" and grammar.chance(0.5):
-            predicate.parts.append(grammar.prepositional("obl", PLACE_ROLE))
-    elif grammar.chance(0.5):
-        grammar.fronted(grammar.prepositional("obl", PLACE_ROLE), clause)
-    else:
-        inner_verb = grammar.verb(grammar.pick(("intransitive", "transitive")))
-        other = grammar.common_noun(grammar.kind(inner_verb.subjects), "agent", "nsubj")
-        inner = Phrase("S", [other, grammar.verb_phrase(inner_verb, other, tense)], 1, "advcl")
-        marker = Word(grammar.pick(("because", "when", "while", "after", "although")), "SCONJ", "mark")
-        grammar.fronted(Phrase("SBAR", [marker, inner], 1, "advcl"), clause)
+    *group, main = grammar.conjugate(verb, subject, tense)
+    complements = grammar.complements(verb, tense, 0)
+    last = complements[-1]
+    named = getattr(last.parts[last.head], "upos", "NOUN") != "NOUN"  # or a pronoun; a coordination is a phrase
+    if last.deprel == "obj" and not named and grammar.chance(0.6):
+        last.parts.append(grammar.object_relative(last, tense=tense))
+    clause = Phrase("S", [subject, Phrase("VP", [*group, main, *complements], len(group))], 1, "root")
+    if disambiguating:
+        opening = grammar.prepositional("obl", PLACE_ROLE, number=grammar.pick(NUMBERS))
+        clause.parts.insert(0, opening if grammar.chance(0.5) else opening_clause(grammar, tense))
+        clause.head += 1
     return grammar.finish(clause)
+
+
+def opening_clause(grammar: Grammar, tense: str) -> Phrase:
+    """`because the boys slept`."""
+    verb = grammar.verb(grammar.pick(("intransitive", "transitive")))
+    subject = grammar.common_noun(grammar.kind(verb.subjects), "agent", "nsubj")
+    clause = Phrase("S", [subject, grammar.verb_phrase(verb, subject, tense)], 1, "advcl")
+    marker = Word(grammar.pick(("because", "when", "while", "after", "although")), "SCONJ", "mark")
+    return Phrase("SBAR", [marker, clause], 1, "advcl")

@@ -20,6 +20,7 @@ from bertology_utils.instruments.controls import (
     class_mean_projection,
     majority_baseline,
     matched_projection,
+    variance_share,
 )
 from bertology_utils.instruments.probes import encode_labels, probe_correctness, stack_words
 from bertology_utils.language.perturbations import shuffle_words
@@ -59,7 +60,10 @@ def reliance(
 
     `source` as in `material.train_and_test`, whose rule says which words the probe meets in training and which in the
     test. In nats, `(test,)`: `intact` and `removed`; `(draws, test)`: `random`, each draw a subspace of the same rank
-    and variance; the same with shuffled words as `shuffled_...`, of three draws at most. 0/1 over test words: `probe`,
+    outside of the removed one, with its variance as nearly as there is any; the same with shuffled words as
+    `shuffled_...`, of three draws at most. `removed_cost` and `random_cost` are the losses' growth for each unit of
+    variance removed, where 1 is all that the vectors have (`removed_share`, `random_share`). 0/1 over test
+    words: `probe`,
     `probe_after` (a fresh probe after the removal) and `majority`; the first two `(seeds, items)`.
     """
     bank = train_and_test(train, test, seed, source)
@@ -76,6 +80,8 @@ def reliance(
         "probe_after": _read(after, labels, answers, len(names)),
         "majority": majority_baseline(labels.tolist(), answers.tolist()),
         "rank": np.array(float(removed.rank)),
+        "removed_share": np.array(variance_share(vectors[0], removed)),
+        "random_share": np.array([variance_share(vectors[0], other) for other in others]),
     }
     rng = np.random.default_rng(seed)
     places = [int(rng.integers(len(s.words) - 1)) for s in bank.test]
@@ -88,6 +94,8 @@ def reliance(
         found[prefix + "random"] = np.stack(
             [_loss_without(specimen, layer, subspace, mean, sentences, places) for subspace in drawn]
         )
+    for name in ("removed", "random"):
+        found[f"{name}_cost"] = (found[name] - found["intact"]) / found[f"{name}_share"][..., None]
     return found
 
 

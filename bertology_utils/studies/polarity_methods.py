@@ -44,6 +44,23 @@ def five_methods(specimen: Specimen, train: int, test: int, seed: int = 0, **set
     return found
 
 
+def feature_probes(specimen: Specimen, train: int, test: int, seed: int = 0, **settings) -> dict[str, np.ndarray]:
+    """Readouts of single sentences: is there a polarity item (`npi`), is it in scope (`scope_probe`)? The share of each
+    pair that is right, `(pairs,)`.
+
+    The feature probes of warstadt2019investigating on the grammar's pairs, whose training and test words differ; an
+    absent item is replaced by a neutral word. Settings as in `probes.train_probe`.
+    """
+    found = {}
+    for name, condition in (("npi", "npi"), ("scope_probe", "scope")):
+        known, asked = (
+            npi_pairs(n, condition, seed=seed, split=part) for n, part in ((train, "train"), (test, "test"))
+        )
+        odds = _readout(_vectors(specimen, known), **settings)(_vectors(specimen, asked))
+        found[name] = np.mean([odds[0] > 0, odds[1] < 0], axis=0)
+    return found
+
+
 def _trained_methods(joint: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
     """Samples of the four trained methods from the log odds (2, pairs) of both readouts."""
     right = np.stack([joint[0] > 0, joint[1] < 0])

@@ -199,9 +199,10 @@ def first_component(group: np.ndarray) -> np.ndarray:
 
 
 def without_matched_directions(vectors: np.ndarray, components: int, seed: int = 0) -> np.ndarray:
-    """The control of `remove_top_components`, (items, width): the mean and as many random directions are removed.
+    """The control of `remove_top_components`, (items, width): the mean and as many other directions are removed.
 
-    They hold as much of the variance as the top ones (`controls.matched_projection`).
+    No directions hold as much of the variance as the top ones; these are random ones of those that hold most of what
+    the top ones leave (`controls.matched_projection`).
     """
     centred = torch.as_tensor(remove_top_components(vectors, 0))
     top = torch.linalg.svd(centred, full_matrices=False)[2][:components]

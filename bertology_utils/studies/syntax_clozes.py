@@ -19,7 +19,7 @@ from bertology_utils.instruments import cloze
 from bertology_utils.instruments.grammaticality import SCORED, judgements, load_suite
 from bertology_utils.language.facts import facts
 from bertology_utils.language.grammar_trees import Sentence
-from bertology_utils.language.pairs import Cloze
+from bertology_utils.language.pairs import Cloze, MinimalPair
 from bertology_utils.language.perturbations import (
     Perturbed,
     drop_words,
@@ -29,6 +29,7 @@ from bertology_utils.language.perturbations import (
     truncate,
 )
 from bertology_utils.models import Specimen
+from bertology_utils.studies.crossed import role_sensitivity
 
 CLASS_TEMPLATES = (
     "{ax} is {an} [MASK] .", "{ax} is a kind of [MASK] .", "{ax} is a type of [MASK] .",
@@ -36,6 +37,7 @@ CLASS_TEMPLATES = (
     "we call {ax} {an} [MASK] .", "is {ax} {an} [MASK] ?", "{ax} or another [MASK] .", "this [MASK] is {ax} .",
 )  # fmt: skip
 EVERY = 1_000_000  # more sentences than a treebank has
+BE = ("is", "are", "was", "were")
 # context, expected word, another word of its class, a word of another class
 PRAGMATIC = """
 he was thirsty and drank a glass of|water|milk|stone
@@ -66,19 +68,34 @@ def agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED)
     """Agreement by number of attractors, with two baselines that need no syntax (goldberg2019assessing).
 
     Keys `attractors_0` ... `attractors_3`, `nonsense`, `agreeing` (one noun of the same number between), `unigram`
-    (which form the model prefers without any context), and `nearest_noun` (what that heuristic scores with one
-    attractor: never right). All 0/1 over the covered pairs; `source` as in `pair_sets.agreement_pairs`, and of real
-    sets only marvin2018targeted's has agreeing nouns.
+    (which form the model prefers without any context), `copulas` and `other_verbs` (the two parts of `attractors_0`).
+    All 0/1 over at most `n` covered pairs, and `coverage (sets,)`, the share of the drawn pairs that are covered.
+    `source` as in `pair_sets.agreement_pairs`; of real sets only marvin2018targeted's has agreeing nouns.
     """
     drawn = {"seed": seed, "split": "test", "source": source}
-    sets = {f"attractors_{k}": agreement_pairs(n, attractors=k, **drawn) for k in range(4)}
-    sets["nonsense"] = agreement_pairs(n, nonsense=True, **drawn)
     templates = source if source == EMBEDDED else "marvin_linzen"
-    sets["agreeing"] = agreement_pairs(n, agreeing=1, **drawn | {"source": templates})
+    kinds = {f"attractors_{k}": {"attractors": k} for k in range(4)}
+    kinds |= {"nonsense": {"nonsense": True}, "agreeing": {"agreeing": 1, "source": templates}}
+    sets, coverage = {}, []
+    for name, kind in kinds.items():
+        sets[name], share = covered_pairs(specimen, n, **drawn | kind)
+        coverage.append(share)
     found = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
-    found["unigram"] = context_free(specimen, sets["attractors_0"])
-    found["nearest_noun"] = np.zeros(n)
-    return found
+    copular = np.array([pair.good[pair.focus] in BE for pair in sets["attractors_0"]])
+    found |= {"copulas": found["attractors_0"][copular], "other_verbs": found["attractors_0"][~copular]}
+    return found | {"unigram": context_free(specimen, sets["attractors_0"]), "coverage": np.array(coverage)}
+
+
+def covered_pairs(specimen: Specimen, n: int, source: str = EMBEDDED, **kind) -> tuple[list[MinimalPair], float]:
+    """At most `n` pairs both of whose forms are single pieces, and the share of such among all that were drawn.
+
+    A real set is read whole, of the grammar four times `n` pairs are asked; `kind` as in `pair_sets.agreement_pairs`.
+    """
+    drawn = agreement_pairs(4 * n if source == EMBEDDED else EVERY, source=source, **kind)
+    forms = {side[pair.focus] for pair in drawn for side in (pair.good, pair.bad)}
+    known = {form for form in forms if cloze.single_piece(specimen, form) is not None}
+    covered = [pair for pair in drawn if {pair.good[pair.focus], pair.bad[pair.focus]} <= known]
+    return covered[:n], len(covered) / len(drawn)
 
 
 def preferences(specimen: Specimen, pairs: Sequence) -> np.ndarray:
@@ -94,29 +111,9 @@ def context_free(specimen: Specimen, pairs: Sequence) -> np.ndarray:
 
 
 def polarity(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
-    """Polarity items, 0/1: `licensor`, `scope` and `npi` pairs (warstadt2019investigating).
-
-    In the first two the item's probability is compared in two contexts; `npi` asks whether an item loses against a
-    neutral word where nothing licenses it, *more than* where the sentence starts with `no` or `few`.
-    """
+    """Is a polarity item more probable with its `licensor`, and inside its `scope`? 0/1 (warstadt2019investigating)."""
     sets = {name: npi_pairs(n, name, seed=seed, split="test", source=source) for name in ("licensor", "scope")}
-    found = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
-    return found | {"npi": detection(specimen, n, seed, source)}
-
-
-def detection(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> np.ndarray:
-    """Does the item lose ground against its neutral word when the licensor goes? 0/1, free of word frequency."""
-    pairs = npi_pairs(n, "licensor", seed=seed + 1, split="test", source=source)
-    neutral = {"ever": "often", "any": "the", "yet": "already"}
-    items = [pair.good[pair.focus].lower() for pair in pairs]
-    forms = [(item, neutral[item]) for item in items]
-    places = {"good": [p.focus for p in pairs], "bad": [getattr(p, "bad_focus", p.focus) for p in pairs]}
-    sides = [
-        cloze.word_log_probability(specimen, [getattr(p, side) for p in pairs], places[side], forms)
-        for side in ("good", "bad")
-    ]
-    gain = [side.log_probabilities[side.covered] for side in sides]
-    return ((gain[0][:, 0] - gain[0][:, 1]) > (gain[1][:, 0] - gain[1][:, 1])).astype(float)
+    return {name: preferences(specimen, pairs) for name, pairs in sets.items()}
 
 
 # Whole sentences ------------------------------------------------------------------------------------------------------
@@ -323,6 +320,7 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
 
     `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word
     against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study.
+    The samples of `role_sensitivity` are over events.
     """
     roles = role_reversal_pairs(n, source=source)
     affirmative = negation_clozes(source=source)[::2]
@@ -341,7 +339,7 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
     for name, items in (("pragmatic", stories), ("negation", affirmative)):
         right = _sensitivity(specimen, items)
         found[f"{name}_sensitivity"] = right[~np.isnan(right)]
-    return found | {"role_sensitivity": preferences(specimen, roles)}
+    return found | {"role_sensitivity": role_sensitivity(specimen, roles)}
 
 
 def pragmatic_clozes() -> list[Cloze]:

@@ -6,7 +6,7 @@ Layers are chosen on development items, and scored on others; trained probes com
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import compress
 
 import numpy as np
@@ -24,7 +24,9 @@ from bertology_utils.language.grammar_trees import Phrase, Sentence
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.language.perturbations import shuffle_words
 from bertology_utils.models import Specimen
+from bertology_utils.statistics import by_unit
 from bertology_utils.studies.ambiguous import TASKS, pointed_sentences
+from bertology_utils.studies.semantic_measures import token_table_vectors
 from bertology_utils.studies.syntax_trees import LayerScores
 
 ANCESTORS = ("parent", "grandparent", "great_grandparent")
@@ -95,12 +97,14 @@ def control_sweep(
     seed: int = 0,
     layers: Sequence[int] | None = None,
     source: str = EMBEDDED,
+    draws: int = 3,
     **settings,
 ) -> dict[str, np.ndarray]:
-    """Part of speech and its control task on *seen* words: `task` and `control`, `(layers, seeds, items)`.
+    """Part of speech and its control task on *seen* words: `task` and `control`, `(layers, draws, items)`.
 
-    A control label belongs to a word type, so a probe can learn it only for words that it met in training; training
-    and test sentences therefore share their words here, and test words that training lacks are left out.
+    Each draw has control labels and a probe of its own; `words (items,)` are the word types. A control label belongs to
+    a word type, so a probe can learn it only for words that it met in training; training and test sentences therefore
+    share their words here, and test words that training lacks are left out.
     """
     train, test = same_words(sentences, sentences // 2, seed, source)
     layers = list(range(specimen.layers + 1)) if layers is None else list(layers)
@@ -108,13 +112,20 @@ def control_sweep(
     words, unseen = [w for s in train for w in s.words], [w for s in test for w in s.words]
     known = np.isin(unseen, words)
     tags = word_labels(train, "upos"), word_labels(test, "upos")
-    control = ControlTask.of(tags[0], seed)
-    found = {}
-    for name, pair in {"task": tags, "control": (control.labels(words), control.labels(unseen))}.items():
-        labels, answers, names = encode_labels(*pair)
-        probe = train_probe(first, labels, classes=len(names), seed=seed, **settings)
-        found[name] = probe.correct(second[:, known], answers[known])
-    return found
+    found = {"task": [], "control": []}
+    for draw in range(seed, seed + draws):
+        control = ControlTask.of(tags[0], draw)
+        for name, pair in {"task": tags, "control": (control.labels(words), control.labels(unseen))}.items():
+            labels, answers, names = encode_labels(*pair)
+            probe = train_probe(first, labels, classes=len(names), seeds=1, seed=draw, **settings)
+            found[name].append(probe.correct(second[:, known], answers[known])[:, 0])
+    return {name: np.stack(scores, axis=1) for name, scores in found.items()} | {"words": np.array(unseen)[known]}
+
+
+def by_type(scores: np.ndarray, words: Sequence[str]) -> np.ndarray:
+    """One value for each word type, `(seeds, types)`, from scores `(seeds, items)`: what a probe of words learns and is
+    asked are types, and their occurrences are not independent."""
+    return np.stack([by_unit(row, [(word,) for word in words]) for row in scores])
 
 
 def hierarchy_sweep(
@@ -131,14 +142,51 @@ def hierarchy_sweep(
     After lin2019open; the test sentences of both tasks follow each other. `every` as in `label_sweep`, settings as in
     `train_selector`.
     """
+    return _pointing(
+        lambda words: [v[::every] for v in word_vectors(specimen, words)], train, test, seed, source, settings
+    )
+
+
+def window_rule(
+    specimen: Specimen, train: int, test: int, seed: int = 0, source: str = EMBEDDED, longest: int = 4, **settings
+) -> np.ndarray:
+    """The rival of `hierarchy_sweep` that knows no sentence: a probe of each word and the words just before it.
+
+    It reads the token table's vectors of the word and of one to `longest` predecessors; the length of the window is
+    chosen on development sentences. 0/1 `(seeds, items)`.
+    """
+
+    def windows(words: Sequence[Sequence[str]]) -> list[torch.Tensor]:
+        tables = token_table_vectors(specimen, words)
+        return [predecessor_windows(torch.from_numpy(table[0]), longest) for table in tables]
+
+    return _pointing(windows, train, test, seed, source, settings).best_test
+
+
+def predecessor_windows(vectors: torch.Tensor, longest: int) -> torch.Tensor:
+    """Each word beside its last 1 .. `longest` predecessors, from `(words, width)`.
+
+    `(longest, words, (longest + 1) * width)`: the window's length stands in the place of the layer; what it does not
+    hold, and what would lie before the sentence, is zero.
+    """
+    shifted = [torch.cat([torch.zeros_like(vectors[:back]), vectors])[: len(vectors)] for back in range(longest + 1)]
+    blocks = torch.stack(shifted, dim=1)  # (words, longest + 1, width)
+    held = torch.arange(longest + 1) <= torch.arange(1, longest + 1)[:, None]
+    return (blocks * held[:, None, :, None]).flatten(2)
+
+
+def _pointing(
+    read: Callable[[list], list[torch.Tensor]], train: int, test: int, seed: int, source: str, settings: dict
+) -> LayerScores:
+    """Probes that point at the target of each of the `TASKS`; `read` gives `(layers, words, width)` a sentence."""
     aside, scores = [], []
     for task in TASKS:
         ambiguous = pointed_sentences(train, False, seed, "train", task, source)
         unseen = pointed_sentences(2 * test, True, seed, "test", task, source)
-        vectors = [v[::every] for v in word_vectors(specimen, [s.words for s in ambiguous + unseen])]
-        probe = train_selector(vectors[:train], [s.target for s in ambiguous], seed=seed, **settings)
-        places = [s.target for s in unseen]
-        found = probe.correct(vectors[train:], places)
+        vectors = read([s.words for s in ambiguous + unseen])
+        cut = len(ambiguous)
+        probe = train_selector(vectors[:cut], [s.target for s in ambiguous], seed=seed, **settings)
+        found = probe.correct(vectors[cut:], [s.target for s in unseen])
         aside.append(found[:, :, :test].mean((1, 2)))
         scores.append(found[:, :, test:])
     return LayerScores(np.mean(aside, axis=0), np.concatenate(scores, axis=-1))
@@ -203,12 +251,14 @@ def order_dependence(specimen: Specimen, train: int, test: int, seed: int = 0, *
 def three_tools(eager: Specimen, train: int, test: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """The number of a subject behind an attractor, by cloze, by attention and by probe: 0/1 samples.
 
-    `cloze` and `attention` are `(items,)`, `probe` is `(seeds, items)`. The cloze compares two verb forms; attention
-    asks whether the best head (chosen on the first half) looks from the masked verb rather at the subject than at the
-    attractor; the probe reads the number off the vector of the mask. Needs eager attention and a masked-LM head.
+    `cloze`, `attention` and `position` are `(items,)`, `probe` is `(seeds, items)`. The cloze compares two verb forms;
+    attention asks whether the best head (chosen on the first half) looks from the masked verb rather at the subject
+    than at the attractor, and `position` what the best rule of place would answer: the attractor stands behind the
+    subject in one half of the sentences, and before it in the other. The probe reads the number off the vector of the
+    mask. Needs eager attention and a masked-LM head.
     `source` as in `pair_sets.agreement_pairs`, one that says where the subject is.
     """
-    pairs = agreement_pairs(2 * test, attractors=1, seed=seed, split="test", source=source)
+    pairs = distracted_pairs(2 * test, seed, "test", source)
     scores = cloze.focus_preference(eager, pairs)
     usable = scores.covered.nonzero()[0]
     pairs = [pairs[i] for i in usable]
@@ -216,16 +266,42 @@ def three_tools(eager: Specimen, train: int, test: int, seed: int = 0, source: s
     looks = subject_attention(eager, pairs)  # (layers, heads, pairs)
     means = looks[..., :half].mean(-1)
     layer, head = np.unravel_index(means.argmax(), means.shape)
-    learnt = [
-        p
-        for attractors in (0, 1)
-        for p in agreement_pairs(train // 2, attractors, agreeing=1 - attractors, seed=seed, source=source)
-    ]
+    learnt = distracted_pairs(2 * train // 3, seed, "train", source)
+    learnt += agreement_pairs(train // 3, agreeing=1, seed=seed, source=source)
+    rules = position_rules(pairs)
     return {
         "cloze": cloze.preferred(scores)[half:].astype(float),
         "attention": looks[layer, head, half:].astype(float),
+        "position": rules[rules[:, :half].mean(1).argmax(), half:],
         "probe": _number_probe(eager, learnt, pairs[:half], pairs[half:], seed),
     }
+
+
+def distracted_pairs(n: int, seed: int, split: str, source: str = EMBEDDED) -> list[MinimalPair]:
+    """Agreement pairs with one attractor, in turn behind the subject and before it."""
+    drawn = {"attractors": 1, "seed": seed, "split": split, "source": source}
+    behind, before = (agreement_pairs(n // 2, structure=structure, **drawn) for structure in ("mixed", "fronted"))
+    return [pair for two in zip(behind, before, strict=False) for pair in two]
+
+
+def attractor_place(pair: MinimalPair) -> int:
+    """Index of the attractor: the end of a fronted phrase (or the subject of a sentence's first clause), or the noun
+    before the verb, or before that of an object relative clause."""
+    if pair.condition["structure"] == "fronted":
+        return pair.good.index(",") - 1 if "," in pair.good else 1
+    return pair.focus - (2 if pair.condition["structure"] == "object_relative" else 1)
+
+
+def position_rules(pairs: Sequence[MinimalPair], furthest: int = 12) -> np.ndarray:
+    """What heads that know places alone would answer, `(rules, pairs)`: 1 subject, 0 attractor, a half where they tie.
+
+    A rule prefers the noun that stands nearer to one place: the k-th of the sentence, or the k-th before the verb.
+    """
+    nouns = np.array([(int(pair.condition["subject"]), attractor_place(pair)) for pair in pairs])  # (pairs, 2)
+    before = np.array([pair.focus for pair in pairs])[:, None] - nouns
+    aims = np.arange(furthest)[:, None, None]
+    off = np.abs(np.concatenate([nouns - aims, before - aims]))  # (rules, pairs, 2)
+    return (np.sign(off[..., 1] - off[..., 0]) + 1) / 2
 
 
 def subject_attention(eager: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarray:
@@ -234,10 +310,8 @@ def subject_attention(eager: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarr
     found = np.zeros((eager.layers, eager.heads, len(pairs)), bool)
     for index, encoding, maps in attention_maps(eager, masked):
         row = word_level_map(maps, encoding)[:, :, pairs[index].focus]
-        condition = pairs[index].condition
-        # the attractor is the noun before the verb, or before the verb of an object relative clause
-        attractor = pairs[index].focus - (2 if condition["structure"] == "object_relative" else 1)
-        found[..., index] = (row[..., int(condition["subject"])] > row[..., attractor]).numpy()
+        subject = int(pairs[index].condition["subject"])
+        found[..., index] = (row[..., subject] > row[..., attractor_place(pairs[index])]).numpy()
     return found
 
 

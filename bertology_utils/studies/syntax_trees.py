@@ -63,13 +63,19 @@ def bank_vectors(specimen: Specimen, bank: Treebank) -> BankVectors:
 
 
 def distance_sweep(vectors: BankVectors, bank: Treebank, **settings) -> dict[str, LayerScores]:
-    """Distance probes at every layer: `uuas` and `spearman`; settings as in `structural.fit_distance_probe`."""
+    """Distance probes at every layer; settings as in `structural.fit_distance_probe`.
+
+    `uuas` and `spearman` of each sentence; `micro` and `dspr` are one number a set, in the place of the sentences, as
+    hewitt2019structural reports them: the share of all edges, and the mean correlation over sentence lengths.
+    """
     probe = structural.fit_distance_probe(vectors.train, [s.heads for s in bank.train], **settings)
     scores = [
         structural.score_distances(probe.distances(read), [s.heads for s in part], punctuation_mask(part))
         for read, part in ((vectors.development, bank.development), (vectors.test, bank.test))
     ]
-    return {name: _layer_scores(*(getattr(score, name) for score in scores)) for name in ("uuas", "spearman")}
+    found = {name: _layer_scores(*(getattr(score, name) for score in scores)) for name in ("uuas", "spearman")}
+    found["micro"] = _layer_scores(*(score.hits.sum(-1, keepdims=True) / score.edges.sum() for score in scores))
+    return found | {"dspr": _layer_scores(*(score.dspr[..., None] for score in scores))}
 
 
 def depth_sweep(vectors: BankVectors, bank: Treebank, **settings) -> dict[str, LayerScores]:
