@@ -256,12 +256,15 @@ def test_seeds_that_agree_flip_nothing_and_the_odd_one_out_always():
         measures.seed_flips(correct[:1])
 
 
-def test_nouns_stand_for_names_of_as_many_pieces_and_like_rank():
+def test_nouns_stand_for_names_of_as_many_pieces_and_like_rank(monkeypatch):
     pieces = {"ann": [10], "bob": [1000], "zed": [7, 8], "box": [900], "cup": [12], "jar": [9, 8], "sun": [5000]}
-    tokenizer = SimpleNamespace(tokenize=pieces.get, convert_tokens_to_ids=lambda number: number)
-    found = measures.matched_nouns(
-        SimpleNamespace(tokenizer=tokenizer), ["ann", "bob", "zed"], ["sun", "box", "jar", "cup"]
-    )
+
+    def encode(specimen, sentences):
+        rows = [[0, *pieces[word], 0] for (word,) in sentences]  # between [CLS] and [SEP]
+        return [SimpleNamespace(input_ids=row, word_ids=[None, *[0] * (len(row) - 2), None]) for row in rows]
+
+    monkeypatch.setattr(measures, "encode_words", encode)
+    found = measures.matched_nouns(None, ["ann", "bob", "zed"], ["sun", "box", "jar", "cup"])
     assert found == {"ann": "cup", "bob": "box", "zed": "jar"}
 
 

@@ -573,11 +573,14 @@ def matched_nouns(specimen: Specimen, names: Sequence[str], nouns: Sequence[str]
     smallest sum of differences, in pieces first, then in the logarithm of the first piece's number.
     """
 
-    def size(word: str) -> tuple[int, float]:
-        pieces = specimen.tokenizer.tokenize(word)
-        return len(pieces), np.log1p(specimen.tokenizer.convert_tokens_to_ids(pieces[0]))
+    def sizes(words: Sequence[str]) -> np.ndarray:  # (2, words)
+        encodings = encode_words(specimen, [[word] for word in words])
+        pieces = [
+            [piece for piece, word in zip(e.input_ids, e.word_ids, strict=True) if word is not None] for e in encodings
+        ]
+        return np.array([(len(ids), np.log1p(ids[0])) for ids in pieces]).T
 
-    (lengths, ranks), (noun_lengths, noun_ranks) = (np.array([size(w) for w in words]).T for words in (names, nouns))
+    (lengths, ranks), (noun_lengths, noun_ranks) = sizes(names), sizes(nouns)
     cost = 100 * abs(lengths[:, None] - noun_lengths) + abs(ranks[:, None] - noun_ranks)
     rows, columns = linear_sum_assignment(cost)
     return {names[row]: nouns[column] for row, column in zip(rows, columns, strict=True)}
