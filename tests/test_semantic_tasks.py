@@ -190,20 +190,20 @@ def test_a_rare_property_is_read_where_it_is_likelier_than_usual():
 
 def test_choice_of_layer_does_not_see_the_scored_units():
     correct, units = np.zeros((2, 3, 9)), list("aabbccdda")
-    chosen = np.isin(units, ("a", "c"))
-    correct[1, :, chosen], correct[0, :, ~chosen] = 1, 1
-    layer, scores = measures.chosen_layer(correct, units)
-    assert layer == 1 and scores.shape == (3, 2) and not scores.any()
-    correct[1] = 1
+    first = np.isin(units, ("a", "c"))
+    correct[1, :, first], correct[0, :, ~first] = 1, 1  # each half is best where the other one fails
+    layers, scores = measures.chosen_layer(correct, units)
+    assert layers == [0, 1] and scores.shape == (3, 4) and not scores.any()
+    correct[0], correct[1] = 0, 1
     assert measures.chosen_layer(correct, units)[1].min() == 1
     with pytest.raises(BertologyError):
         measures.chosen_layer(correct, ["a"] * 9)
 
 
-def test_units_have_the_mean_of_their_items_and_their_own_spread():
+def test_units_have_the_mean_of_their_items():
     scores = np.array([0.0, 0, 1, 1, 1, 0])
-    assert np.allclose(measures.reported_half(scores, list("abbccc")), [0.5])  # b alone is reported
-    assert np.allclose(measures.reported_half(scores, list("abacdd")), [1 / 9, 5 / 9])  # b and d, of one and two items
+    assert np.allclose(measures.over_units(scores, list("aabbcc")), [0, 1, 0.5])
+    assert measures.over_units(scores, list("abbccc")).mean() == pytest.approx(scores.mean())
 
 
 def test_digit_one_hots_read_decimals_exactly():
@@ -256,12 +256,15 @@ def test_seeds_that_agree_flip_nothing_and_the_odd_one_out_always():
         measures.seed_flips(correct[:1])
 
 
-def test_nouns_stand_for_names_of_as_many_pieces_and_like_rank():
+def test_nouns_stand_for_names_of_as_many_pieces_and_like_rank(monkeypatch):
     pieces = {"ann": [10], "bob": [1000], "zed": [7, 8], "box": [900], "cup": [12], "jar": [9, 8], "sun": [5000]}
-    tokenizer = SimpleNamespace(tokenize=pieces.get, convert_tokens_to_ids=lambda number: number)
-    found = measures.matched_nouns(
-        SimpleNamespace(tokenizer=tokenizer), ["ann", "bob", "zed"], ["sun", "box", "jar", "cup"]
-    )
+
+    def encode(specimen, sentences):
+        rows = [[0, *pieces[word], 0] for (word,) in sentences]  # between [CLS] and [SEP]
+        return [SimpleNamespace(input_ids=row, word_ids=[None, *[0] * (len(row) - 2), None]) for row in rows]
+
+    monkeypatch.setattr(measures, "encode_words", encode)
+    found = measures.matched_nouns(None, ["ann", "bob", "zed"], ["sun", "box", "jar", "cup"])
     assert found == {"ann": "cup", "bob": "box", "zed": "jar"}
 
 

@@ -214,7 +214,7 @@ def over_lemmas(values: np.ndarray, items: Sequence) -> np.ndarray:
 
     The occurrences of a lemma share its senses, its cue words and its neighbours: they are right or wrong together.
     """
-    return over_words(values, [[item.lemma] for item in items])
+    return over_units(values, [item.lemma for item in items])
 
 
 def over_words(values: np.ndarray, words: Sequence[Sequence[str]]) -> np.ndarray:
@@ -330,30 +330,23 @@ def pair_features(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     return torch.cat([first, second], dim=-1)
 
 
-def chosen_layer(scores: np.ndarray, units: Sequence[str]) -> tuple[int, np.ndarray]:
-    """The best layer on one half of the units, and samples of the other half there: see `reported_half`.
+def chosen_layer(scores: np.ndarray, units: Sequence[str]) -> tuple[list[int], np.ndarray]:
+    """The best layers on either half of the units, and samples of the other half there: (2,) and (seeds, units).
 
-    From (layers, seeds, items), the items in the order of `units`, to (seeds, units of the other half).
+    From (layers, seeds, items), the items in the order of `units`. Every second unit belongs to a half, in order of
+    appearance; items of one unit, such as a sentence or a verb, are right or wrong together (`over_units`).
     """
-    layer = int(scores[:, :, ~_reported(units)].mean((1, 2)).argmax())
-    return layer, reported_half(scores[layer], units)
-
-
-def reported_half(scores: np.ndarray, units: Sequence[str]) -> np.ndarray:
-    """Samples over the units that no choice has seen (`statistics.by_unit`): (..., items) to (..., units of the half).
-
-    Items of one unit, such as a sentence or a verb, are right or wrong together; every second unit is reported.
-    """
-    kept = _reported(units)
-    return over_words(scores[..., kept], [[name] for name in np.asarray(units)[kept]])
-
-
-def _reported(units: Sequence[str]) -> np.ndarray:
-    """Whether each item belongs to a unit of the reported half: every second one in order of appearance."""
     order = {name: place for place, name in enumerate(dict.fromkeys(units))}
     if len(order) < 2:
         raise BertologyError("One half chooses, the other is reported: that takes items of at least two units.")
-    return np.array([order[name] % 2 == 1 for name in units])
+    odd = np.array([order[name] % 2 == 1 for name in units])
+    layers = [int(scores[:, :, half].mean((1, 2)).argmax()) for half in (odd, ~odd)]
+    return layers, over_units(np.where(odd, scores[layers[1]], scores[layers[0]]), units)
+
+
+def over_units(values: np.ndarray, units: Sequence[str]) -> np.ndarray:
+    """Samples over the units of items, one an item: (..., items) to (..., units), see `statistics.by_unit`."""
+    return over_words(values, [[unit] for unit in units])
 
 
 def sentence_units(items: Sequence) -> list[str]:
@@ -574,11 +567,14 @@ def matched_nouns(specimen: Specimen, names: Sequence[str], nouns: Sequence[str]
     smallest sum of differences, in pieces first, then in the logarithm of the first piece's number.
     """
 
-    def size(word: str) -> tuple[int, float]:
-        pieces = specimen.tokenizer.tokenize(word)
-        return len(pieces), np.log1p(specimen.tokenizer.convert_tokens_to_ids(pieces[0]))
+    def sizes(words: Sequence[str]) -> np.ndarray:  # (2, words)
+        encodings = encode_words(specimen, [[word] for word in words])
+        pieces = [
+            [piece for piece, word in zip(e.input_ids, e.word_ids, strict=True) if word is not None] for e in encodings
+        ]
+        return np.array([(len(ids), np.log1p(ids[0])) for ids in pieces]).T
 
-    (lengths, ranks), (noun_lengths, noun_ranks) = (np.array([size(w) for w in words]).T for words in (names, nouns))
+    (lengths, ranks), (noun_lengths, noun_ranks) = sizes(names), sizes(nouns)
     cost = 100 * abs(lengths[:, None] - noun_lengths) + abs(ranks[:, None] - noun_ranks)
     rows, columns = linear_sum_assignment(cost)
     return {names[row]: nouns[column] for row, column in zip(rows, columns, strict=True)}
