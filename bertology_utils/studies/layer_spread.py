@@ -13,7 +13,7 @@ import torch
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.probes import encode_labels, train_scalar_mix
-from bertology_utils.studies.layer_tasks import LayerFeatures, Part, Task
+from bertology_utils.studies.layer_tasks import TRAINING, LayerFeatures, Part, Task
 
 PARTS = 6
 
@@ -25,7 +25,7 @@ def part_of(whole: Part, place: int, parts: int) -> Part:
 
 
 def mixing_shares(
-    features: LayerFeatures, task: Task, parts: int = PARTS, seed: int = 0, steps: int = 200
+    features: LayerFeatures, task: Task, parts: int = PARTS, seed: int = 0, steps: int = TRAINING["steps"]
 ) -> np.ndarray:
     """Shares of the layers in a probe's mixture, of probes trained on disjoint sentences: (parts, layers + 1).
 
@@ -38,6 +38,6 @@ def mixing_shares(
         labels, _, names = encode_labels([label for part in halves for label in part.labels], [])
         if len(names) < 2:
             raise BertologyError(f"A part of the task '{task.name}' has a single label; take fewer parts.")
-        settings = {"classes": len(names), "seeds": 1, "seed": seed + place, "steps": steps}
-        found.append(train_scalar_mix(vectors, labels, batch=96, epochs=1, **settings).shares[0, 0].numpy())
+        settings = TRAINING | {"classes": len(names), "seeds": 1, "seed": seed + place, "steps": steps}
+        found.append(train_scalar_mix(vectors, labels, **settings).shares[0, 0].numpy())
     return np.stack(found)

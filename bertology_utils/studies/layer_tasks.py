@@ -40,6 +40,7 @@ GROUPS = {
     "clause inversion": "semantic",
 }  # fmt: skip
 TOTAL = ("length", "word content", "tree depth", "top constituents", "bigram shift")  # defined for every sentence
+TRAINING = {"batch": 64, "steps": 200, "epochs": 1}  # of single probes and mixes alike
 WORD_TASKS = ("position", "pos", "chunk", "entity", "dependency", "role")
 
 
@@ -265,7 +266,7 @@ def task_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings)
     train, test, names = encode_labels(task.train.labels, task.test.labels)
     if len(names) < 2:
         raise BertologyError(f"The task '{task.name}' has a single label in training.")
-    options = {"batch": 96, "steps": 200, "epochs": 1, "groups": task.train.groups} | settings
+    options = TRAINING | {"groups": task.train.groups} | settings
     return probe_correctness(
         features.of(task.train), train, features.of(task.test), test, classes=len(names), seeds=seeds, **options
     )
@@ -342,7 +343,7 @@ def mix_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings) 
 
     Seeds are those of `task_scores`."""
     train, test, names = encode_labels(task.train.labels, task.test.labels)
-    options = {"batch": 96, "steps": 200, "epochs": 1, "groups": task.train.groups} | settings
+    options = TRAINING | {"groups": task.train.groups} | settings
     mix = train_scalar_mix(features.of(task.train), train, cumulative=True, classes=len(names), seeds=seeds, **options)
     return mix.correct(features.of(task.test), test), mix.shares[-1].numpy()
 
