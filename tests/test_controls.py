@@ -102,14 +102,14 @@ def test_a_quantity_can_be_removed_too():
 def test_a_matched_subspace_holds_as_much_variance_and_is_another_one():
     generator = torch.Generator().manual_seed(0)
     features = torch.randn(600, 24, generator=generator, dtype=torch.double) * torch.logspace(1, -1, 24)
-    removed = controls.remove_directions(torch.eye(24)[:, [3, 5, 9]])
+    removed = controls.remove_directions(torch.eye(24)[:, [0, 5, 9]])
     captured = float((features @ removed.basis).square().sum())
     for seed in (0, 1):
         matched = controls.matched_projection(features, removed, seed)
         assert matched.rank == removed.rank
         centred = features - features.mean(0)
         assert float((centred @ matched.basis).square().sum()) == pytest.approx(captured, rel=0.05)
-        assert np.abs(matched.basis.T @ removed.basis).max() < 1e-6, "nothing of what was removed"
+        assert (matched.basis.T @ removed.basis).abs().max() < 1e-6, "nothing of what was removed"
     plain = controls.random_projection(24, 3)
     assert float((features @ plain.basis).square().sum()) < 0.5 * captured
 
