@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -87,6 +88,16 @@ def test_later_runs_replace_earlier_ones_and_nothing_else(tmp_path):
     reruns.write(path, runs("a", "replicates", "contradicts"))
     reruns.write(path, runs("a", "replicates", "replicates")[1:])
     assert reruns.read(path) == runs("a", "replicates", "replicates")
+
+
+def test_reruns_from_before_an_amendment_do_not_count():
+    (one,) = runs("a", "replicates")
+    before, after = replace(one, date="2026-01-02"), replace(one, date="2026-01-02T09:00:00+00:00")
+    other = replace(before, claim="b")
+    amended = {"a": datetime(2026, 1, 2, 8, tzinfo=UTC), "b": None}
+    assert reruns.current([before, after, other], amended) == [after, other]
+    checks = [reruns.IntervalCheck("syntax", claim, "x > 0", "pocket-bert", "live", 5, 1.0, 1.0) for claim in "ab"]
+    assert reruns.current_checks(checks, reruns.current([before, other], amended)) == checks[1:]
 
 
 def leave_records(root, differences, half=0.196):

@@ -26,6 +26,7 @@ from bertology_utils.files import read_json
 from bertology_utils.pages import contents, emergence, parts, specimen_growth, specimens, speed, validity
 from bertology_utils.verdicts import reruns
 from bertology_utils.verdicts.conflicts import CONFLICTS, load_conflicts
+from bertology_utils.verdicts.ledger import load_claims
 
 logger = logging.getLogger(__name__)
 CHAPTER_FOLDER = "notebooks/"
@@ -175,12 +176,13 @@ class RunsDirective(_Generated):
         path, checks, bench = (Path(self.env.srcdir) / name for name in (reruns.PATH, reruns.CHECKS, speed.RECORD))
         for read in (path, checks, bench):
             self.env.note_dependency(str(read))
+        again = reruns.current(reruns.read(path), {claim.id: claim.amended for claim in load_claims()})
         sections = {
             "chapters": lambda: parts.run_record(contents.load_records(self.executed), self.rows, self.link),
             "data": lambda: validity.data_table(self.rows),
             "twin": lambda: validity.twin_table(self.rows),
-            "seeds": lambda: validity.rerun_table(reruns.read(path)),
-            "intervals": lambda: validity.interval_table(reruns.read_checks(checks)),
+            "seeds": lambda: validity.rerun_table(again),
+            "intervals": lambda: validity.interval_table(reruns.current_checks(reruns.read_checks(checks), again)),
             "speed": lambda: speed.speed_table(read_json(bench) or []),
         }
         return self.section(sections) or "<p>Nothing of the kind is recorded yet.</p>"

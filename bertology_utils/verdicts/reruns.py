@@ -8,8 +8,9 @@ the intervals; the split into training and test words does not depend on it. The
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,7 @@ def verdicts_of(jobs: Iterable[Job]) -> list[Verdict]:
     found = []
     for job in jobs:
         record = _record(job)
-        origin = (str(record["run"]["commit"]), str(record["run"]["when"])[:10])
+        origin = (str(record["run"]["commit"]), str(record["run"]["when"]))
         found += [
             Verdict(job.chapter, result["id"], result["model"], job.profile, job.seed, result["verdict"], *origin)
             for result in record["results"]
@@ -174,6 +175,22 @@ def write(path: Path, verdicts: Sequence[Verdict]) -> None:
 def read(path: Path) -> list[Verdict]:
     """The verdicts of a csv file, none where there is no file."""
     return [Verdict(**row | {"seed": int(row["seed"])}) for row in read_csv(path)]
+
+
+def current(verdicts: Iterable[Verdict], amended: Mapping[str, datetime | None]) -> list[Verdict]:
+    """Those of claims that were not amended since; a date without a time is the beginning of that day."""
+    return [v for v in verdicts if (changed := amended.get(v.claim)) is None or _moment(v.date) >= changed]
+
+
+def current_checks(checks: Iterable[IntervalCheck], verdicts: Iterable[Verdict]) -> list[IntervalCheck]:
+    """The checks of the runs that these verdicts come from."""
+    runs = {(v.claim, v.model, v.profile) for v in verdicts}
+    return [check for check in checks if (check.claim, check.model, check.profile) in runs]
+
+
+def _moment(date: str) -> datetime:
+    found = datetime.fromisoformat(date)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def flips(verdicts: Iterable[Verdict]) -> Flips:
