@@ -17,7 +17,7 @@ from bertology_utils.running.freshness import fingerprint
 from bertology_utils.verdicts.ledger import claim_by_id, collect_records
 from bertology_utils.verdicts.recorded import keep, recorded_paths
 
-CLAIM = claim_by_id("sva-in-cloze")
+CLAIM = claim_by_id("depth-probe")
 
 
 def record(model, profile="live", prediction=CLAIM.full_prediction, **changes):
