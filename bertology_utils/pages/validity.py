@@ -43,8 +43,7 @@ def rerun_table(verdicts: Sequence[Verdict]) -> str:
         "<p>Chapters run again with other seeds, which draw other items (where there are more than a test asks), probe "
         "weights and resamples: verdicts that are not the one most runs give to the claim, and, among runs that decide "
         "it, those on the other side (replicates against contradicts). Reruns from before a claim was amended do not "
-        "count.</p>"
-        + simple_table("Reruns with other seeds", heads, lines)
+        "count.</p>" + simple_table("Reruns with other seeds", heads, lines)
     )
 
 
