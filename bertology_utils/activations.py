@@ -7,6 +7,7 @@ with padded pieces.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 
 from bertology_utils.models import Specimen
@@ -40,6 +41,25 @@ def word_vectors(specimen: Specimen, sentences: Sequence[Words], how: str = "mea
         for row, i in enumerate(indices):
             vectors[i] = pool_pieces(hidden[:, row], encodings[i].word_ids, how).float().clone()
     return vectors
+
+
+def vectors_at(
+    specimen: Specimen, sentences: Sequence[Words], places: Sequence[int], how: str = "mean"
+) -> torch.Tensor:
+    """The vector of one word of each sentence, (layers+1, items, width); a sentence that comes again is run once."""
+    index: dict[tuple[str, ...], int] = {}
+    owners = [index.setdefault(tuple(words), len(index)) for words in sentences]
+    vectors = word_vectors(specimen, list(index), how)
+    return torch.stack([vectors[owner][:, place] for owner, place in zip(owners, places, strict=True)], dim=1)
+
+
+def token_table_vectors(specimen: Specimen, sentences: Sequence[Words]) -> list[np.ndarray]:
+    """The static control: each word as the mean of its rows in the token table, (1, words, width) a sentence."""
+    table = specimen.encoder.get_input_embeddings().weight.detach().float()
+    return [
+        pool_pieces(table[torch.tensor(e.input_ids)][None], e.word_ids).numpy()
+        for e in encode_words(specimen, sentences)
+    ]
 
 
 def sentence_vectors(

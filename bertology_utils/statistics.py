@@ -136,17 +136,22 @@ def _with_two_tosses(means: np.ndarray, items: int, rng: np.random.Generator) ->
     return (means * items + rng.binomial(2, 0.5, len(means))) / (items + 2)
 
 
-def by_unit(values: Sequence[float], units: Sequence[Sequence[str]]) -> np.ndarray:
-    """One value for each unit that items are made of, in sorted order: (items,) to (units,), for `bootstrap`.
+def by_unit(values: Sequence[float] | np.ndarray, units: Sequence[str] | Sequence[Sequence[str]]) -> np.ndarray:
+    """One value for each unit that items are made of, in sorted order: (..., items) to (..., units), for `bootstrap`.
 
-    Items that share their things are not independent: 120 pairs of 16 things know of 16 things. `units` names those of
-    each item, k alike for all. A unit's value is the mean plus k times how far its own items lie off it (Hajek's
-    projection): the mean stays that of the items, and the spread is what other things would have given.
+    Items that share their things are not independent: 120 pairs of 16 things know of 16 things. `units` names the one
+    of each item, or k of them, alike for all. A unit's value is the mean plus k times how far its own items lie off it
+    (Hajek's projection): the mean stays that of the items, and the spread is what other things would have given.
     """
     values, parts = np.asarray(values, dtype=float), np.array(units)
+    parts = parts.reshape(len(parts), -1)
     names, places = np.unique(parts, return_inverse=True)
-    off = np.repeat(values - values.mean(), parts.shape[1])
-    return values.mean() + np.bincount(places.ravel(), off, len(names)) * len(names) / len(values)
+
+    def of_row(row: np.ndarray) -> np.ndarray:
+        off = np.repeat(row - row.mean(), parts.shape[1])
+        return row.mean() + np.bincount(places.ravel(), off, len(names)) * len(names) / len(row)
+
+    return np.apply_along_axis(of_row, -1, values)
 
 
 def percentile_interval(draws: np.ndarray, value: float) -> tuple[float, float]:

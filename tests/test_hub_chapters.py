@@ -20,7 +20,7 @@ from bertology_utils.studies import (
     attention_evidence,
     outlier_study,
     probe_limits,
-    semantic_measures,
+    slots,
     triggers,
 )
 from bertology_utils.studies import subnetworks as nets
@@ -113,13 +113,13 @@ def test_speed_counts_the_blocks_alone(specimen, monkeypatch):
 
 def test_both_changes_put_a_sentence_into_the_second_slot(specimen):
     first, partner = SENTENCES[0], SENTENCES[2]
-    [moved] = semantic_measures.slot_vectors(specimen, [first], [partner], segment=True, position=True)
+    [moved] = slots.slot_vectors(specimen, [first], [partner], segment=True, position=True)
     [real] = encode_words(specimen, [partner], [first])
     with torch.inference_mode():
         hidden = specimen.encoder(**model_inputs(specimen, [real]), output_hidden_states=True).hidden_states
     there = pool_pieces(torch.stack(hidden)[:, 0], real.word_ids)[:, len(partner) :]
     assert moved.shape == there.shape and torch.allclose(moved, there, atol=1e-5)
-    [stayed] = semantic_measures.slot_vectors(specimen, [first], [partner])
+    [stayed] = slots.slot_vectors(specimen, [first], [partner])
     assert not torch.allclose(moved, stayed, atol=1e-3)
 
 

@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 import torch
 
+from bertology_utils import activations
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.geometry import random_pair_similarity, remove_top_components, unit
 from bertology_utils.language import semantic_tasks as tasks
-from bertology_utils.studies import semantic_measures as measures
+from bertology_utils.statistics import by_unit
+from bertology_utils.studies import (
+    number_measures,
+    semantic_answers,
+    slots,
+    span_probes,
+    word_geometry,
+    word_neighbours,
+)
 from bertology_utils.text import encode_words
 
 
@@ -91,7 +100,7 @@ def test_silhouettes_tell_clouds_from_a_cloud_and_skip_words_with_one_sense():
     items += [SimpleNamespace(lemma="c", sense=0)] * 5
     noise = generator.normal(size=(len(items), 8))
     apart = noise + 20 * np.array([[item.sense, 1 - item.sense, *[0] * 6] for item in items])
-    cloud, clouds = (measures.sense_silhouettes(vectors, items) for vectors in (noise, apart))
+    cloud, clouds = (word_neighbours.sense_silhouettes(vectors, items) for vectors in (noise, apart))
     assert cloud.shape == (2,) and abs(cloud.mean()) < 0.1 and clouds.mean() > 0.7
 
 
@@ -99,7 +108,7 @@ def test_nearest_senses_equals_the_plain_definition():
     rng = np.random.default_rng(0)
     train, test = tasks.sense_items(3, words=4), tasks.sense_items(2, "test", words=4)
     a, b = rng.normal(size=(2, len(train), 5)), rng.normal(size=(2, len(test), 5))
-    fast = measures.nearest_senses(a, train, b, test)
+    fast = word_neighbours.nearest_senses(a, train, b, test)
     for layer in range(2):
         plain = [nearest_sense(v, i.lemma, a[layer], train) == i.sense for v, i in zip(b[layer], test, strict=True)]
         assert fast[layer].tolist() == plain
@@ -109,7 +118,7 @@ def test_static_share_is_what_one_direction_explains_beyond_any_words():
     rng = np.random.default_rng(0)
     line, ball = np.zeros((1, 6, 4)), rng.normal(size=(1, 6, 4))
     line[0, :, 0] = np.arange(1, 7)
-    share = measures.static_share([line, ball])
+    share = word_geometry.static_share([line, ball])
     assert share.shape == (1, 2) and share[0, 0] > share[0, 1]
     pooled = np.linalg.svd(np.concatenate([line, ball], axis=1)[0], compute_uv=False) ** 2
     assert np.isclose(share[0, 0], 1 - pooled[0] / pooled.sum())
@@ -118,40 +127,40 @@ def test_static_share_is_what_one_direction_explains_beyond_any_words():
 def test_samples_over_lemmas_are_the_means_of_their_items():
     items = [SimpleNamespace(lemma=lemma) for lemma in "baab"]
     values = np.array([[1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
-    assert np.allclose(measures.over_lemmas(values, items), [[0.5, 1.0], [0.5, 0.0]])
+    assert np.allclose(word_neighbours.over_lemmas(values, items), [[0.5, 1.0], [0.5, 0.0]])
 
 
 def test_leave_one_out_does_not_find_the_item_itself():
     items = tasks.sense_items(1, words=1)  # one occurrence a sense: the only neighbour has the other sense
-    assert not measures.nearest_senses(np.ones((1, 2, 3)), items).any()
+    assert not word_neighbours.nearest_senses(np.ones((1, 2, 3)), items).any()
 
 
 def test_word_anisotropy_agrees_with_the_pooled_measure():
     rng = np.random.default_rng(1)
     groups = [rng.normal(size=(2, 6, 4)) + 1 for _ in range(3)]  # equal counts: the words' mean is the pooled mean
-    assert np.allclose(measures.word_anisotropy(groups).mean(1), random_pair_similarity(groups))
-    assert abs(measures.centred(groups)[0].sum()) < abs(groups[0].sum())
+    assert np.allclose(word_geometry.word_anisotropy(groups).mean(1), random_pair_similarity(groups))
+    assert abs(word_geometry.centred(groups)[0].sum()) < abs(groups[0].sum())
 
 
 def test_static_vectors_have_no_variance_within_a_word(tiny):
     sentences = [["the", "dog", "sleeps"], ["a", "dog", "the"]]
-    tables = measures.token_table_vectors(tiny, sentences)
+    tables = activations.token_table_vectors(tiny, sentences)
     groups = [np.stack([tables[0][:, 1], tables[1][:, 1]], 1), np.random.default_rng(0).normal(size=(1, 9, 4))]
-    shares = measures.within_word_variance(groups)[0]
+    shares = word_geometry.within_word_variance(groups)[0]
     assert shares[0] == pytest.approx(0, abs=1e-12) and 0.5 < shares[1] <= 1
 
 
 def test_layer_trend_and_overlap():
     falling = np.array([[3.0, 1], [2, 1], [1, 1]])
-    assert measures.layer_trend(falling).tolist() == [-1, 0]
+    assert word_geometry.layer_trend(falling).tolist() == [-1, 0]
     space = np.random.default_rng(2).normal(size=(30, 6))
-    assert (measures.neighbour_overlap(space, space, 5) == 1).all()
-    assert measures.neighbour_overlap(space, np.random.default_rng(3).normal(size=(30, 6)), 5).mean() < 0.5
+    assert (word_neighbours.neighbour_overlap(space, space, 5) == 1).all()
+    assert word_neighbours.neighbour_overlap(space, np.random.default_rng(3).normal(size=(30, 6)), 5).mean() < 0.5
 
 
 def test_both_changes_put_a_sentence_into_the_second_slot(tiny):
     first, partner = [["the", "dog", "saw", "a", "cat", "."]], [["a", "boy", "slept", "."]]
-    moved = measures.slot_vectors(tiny, first, partner, segment=True, position=True)[0]
+    moved = slots.slot_vectors(tiny, first, partner, segment=True, position=True)[0]
     real = encode_words(tiny, partner, first)[0]
     with torch.inference_mode():
         batch = {"input_ids": torch.tensor([real.input_ids]), "token_type_ids": torch.tensor([real.segment_ids])}
@@ -165,26 +174,26 @@ def test_both_changes_put_a_sentence_into_the_second_slot(tiny):
 
 def test_slot_cosines_separate_the_factors(tiny):
     own, first, second = tasks.partner_triples(4)
-    cosines = measures.slot_cosines(tiny, own, first, second)
+    cosines = slots.slot_cosines(tiny, own, first, second)
     assert cosines.context[0] == pytest.approx(1, abs=1e-5)  # layer 0 knows no context
     assert (cosines.segment[0] < 1).all() and (cosines.same_slot[0] > cosines.other_slot[0]).all()
 
 
 def test_balanced_scores_and_verb_majorities():
     gold, names = np.array([[1, 0], [0, 0], [0, 0], [0, 0]]), ("first", "never")
-    constant = measures.balanced_property_scores(np.zeros_like(gold), gold, names)
+    constant = span_probes.balanced_property_scores(np.zeros_like(gold), gold, names)
     assert list(constant) == ["first"] and constant["first"].mean() == 0.5
-    assert measures.balanced_property_scores(gold, gold, names)["first"].mean() == pytest.approx(1)
+    assert span_probes.balanced_property_scores(gold, gold, names)["first"].mean() == pytest.approx(1)
     with pytest.raises(BertologyError):
-        measures.balanced_property_scores(gold[1:], gold[1:], names)
-    guess = measures.verb_majorities(["eat", "eat", "run"], [[1, 0], [1, 0], [0, 1]], ["eat", "fly"])
+        span_probes.balanced_property_scores(gold[1:], gold[1:], names)
+    guess = span_probes.verb_majorities(["eat", "eat", "run"], [[1, 0], [1, 0], [0, 1]], ["eat", "fly"])
     assert guess.tolist() == [[1, 0], [1, 0]]
 
 
 def test_a_rare_property_is_read_where_it_is_likelier_than_usual():
     classes = np.array([[0, 0], [1, 0], [1, 1]])  # what each combination holds
     logits = torch.tensor([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]]).log()
-    read = measures.read_properties(logits, classes, usual=np.array([0.4, 0.1]))
+    read = span_probes.read_properties(logits, classes, usual=np.array([0.4, 0.1]))
     assert read.tolist() == [[1, 1], [0, 0]]  # 0.5 > 0.4 and 0.2 > 0.1 although no property is likelier than 1/2
 
 
@@ -192,68 +201,69 @@ def test_choice_of_layer_does_not_see_the_scored_units():
     correct, units = np.zeros((2, 3, 9)), list("aabbccdda")
     first = np.isin(units, ("a", "c"))
     correct[1, :, first], correct[0, :, ~first] = 1, 1  # each half is best where the other one fails
-    layers, scores = measures.chosen_layer(correct, units)
+    layers, scores = span_probes.chosen_layer(correct, units)
     assert layers == [0, 1] and scores.shape == (3, 4) and not scores.any()
     correct[0], correct[1] = 0, 1
-    assert measures.chosen_layer(correct, units)[1].min() == 1
+    assert span_probes.chosen_layer(correct, units)[1].min() == 1
     with pytest.raises(BertologyError):
-        measures.chosen_layer(correct, ["a"] * 9)
+        span_probes.chosen_layer(correct, ["a"] * 9)
 
 
 def test_units_have_the_mean_of_their_items():
     scores = np.array([0.0, 0, 1, 1, 1, 0])
-    assert np.allclose(measures.over_units(scores, list("aabbcc")), [0, 1, 0.5])
-    assert measures.over_units(scores, list("abbccc")).mean() == pytest.approx(scores.mean())
+    assert np.allclose(by_unit(scores, list("aabbcc")), [0, 1, 0.5])
+    assert by_unit(scores, list("abbccc")).mean() == pytest.approx(scores.mean())
 
 
 def test_digit_one_hots_read_decimals_exactly():
     texts = [str(value) for value in tasks.decimals(0, 100, 150)]
-    features, values = measures.digit_one_hots(texts), [float(text) for text in texts]
-    _, predicted = measures.read_values(features[:, :120], values[:120], features[:, 120:])
-    assert measures.explained(predicted, values[120:]).mean() > 0.99
+    features, values = number_measures.digit_one_hots(texts), [float(text) for text in texts]
+    _, predicted = number_measures.read_values(features[:, :120], values[:120], features[:, 120:])
+    assert number_measures.explained(predicted, values[120:]).mean() > 0.99
 
 
 def test_planted_values_are_read_outside_the_trained_range():
     inside, outside = np.arange(100, 300), np.arange(300, 500)
     vectors = torch.randn(3, 400, 16, generator=torch.Generator().manual_seed(0))
-    planted = measures.plant_values(vectors, [*inside, *outside], inside.std())
+    planted = number_measures.plant_values(vectors, [*inside, *outside], inside.std())
     errors = [
-        np.mean((measures.read_values(v[:, :200], inside, v[:, 200:])[1] - outside) ** 2) for v in (vectors, planted)
+        np.mean((number_measures.read_values(v[:, :200], inside, v[:, 200:])[1] - outside) ** 2)
+        for v in (vectors, planted)
     ]
     assert errors[1] < 0.5 * inside.var() < errors[0]
 
 
 def test_a_planted_label_stands_in_one_layer_only():
     labels = np.arange(40) % 2
-    features = measures.plant(torch.randn(3, 40, 8), labels, layer=1)
+    features = span_probes.plant(torch.randn(3, 40, 8), labels, layer=1)
     gaps = features[:, labels == 0].mean(1) - features[:, labels == 1].mean(1)
     assert gaps[1].norm() > 3 * max(gaps[0].norm(), gaps[2].norm())
 
 
 def test_fillers_gain_from_context_only(tiny):
-    preferences = measures.filler_preferences(tiny, tasks.filler_items())
+    preferences = semantic_answers.filler_preferences(tiny, tasks.filler_items())
     assert 0 < len(preferences["right_over_related"]) <= len(tasks.filler_items())
     sentence = tuple(tasks.FRAMES_OF_PRIOR[0].split())
     item = tasks.FillerItem(sentence, sentence.index("X"), ("dog", "dog", "dog"))
-    assert not measures.filler_preferences(tiny, [item])["right_over_related"].any()  # ties are no preference
+    assert not semantic_answers.filler_preferences(tiny, [item])["right_over_related"].any()  # ties are no preference
 
 
 def test_flips_count_changed_classes(monkeypatch):
     def by_name(classifier, specimen, examples):
         return np.eye(2)[[int(words[0] == "mary") for words in examples.sentences]]
 
-    monkeypatch.setattr(measures, "predict", by_name)
+    monkeypatch.setattr(semantic_answers, "predict", by_name)
     tuned = SimpleNamespace(classifier=None, specimen=None)
     sentences = [["mary", "left"], ["tom", "left"]]
     versions = [[["anna", "left"], ["mary", "left"]], [["jack", "left"], ["ben", "left"]]]
-    assert measures.flips(tuned, sentences, versions).tolist() == [[True, False], [False, False]]
+    assert semantic_answers.flips(tuned, sentences, versions).tolist() == [[True, False], [False, False]]
 
 
 def test_seeds_that_agree_flip_nothing_and_the_odd_one_out_always():
     correct = np.array([[1, 1], [1, 1], [0, 1]])
-    assert measures.seed_flips(correct).tolist() == [[0.5, 0], [0.5, 0], [1, 0]]
+    assert semantic_answers.seed_flips(correct).tolist() == [[0.5, 0], [0.5, 0], [1, 0]]
     with pytest.raises(BertologyError):
-        measures.seed_flips(correct[:1])
+        semantic_answers.seed_flips(correct[:1])
 
 
 def test_nouns_stand_for_names_of_as_many_pieces_and_like_rank(monkeypatch):
@@ -263,8 +273,8 @@ def test_nouns_stand_for_names_of_as_many_pieces_and_like_rank(monkeypatch):
         rows = [[0, *pieces[word], 0] for (word,) in sentences]  # between [CLS] and [SEP]
         return [SimpleNamespace(input_ids=row, word_ids=[None, *[0] * (len(row) - 2), None]) for row in rows]
 
-    monkeypatch.setattr(measures, "encode_words", encode)
-    found = measures.matched_nouns(None, ["ann", "bob", "zed"], ["sun", "box", "jar", "cup"])
+    monkeypatch.setattr(semantic_answers, "encode_words", encode)
+    found = semantic_answers.matched_nouns(None, ["ann", "bob", "zed"], ["sun", "box", "jar", "cup"])
     assert found == {"ann": "cup", "bob": "box", "zed": "jar"}
 
 
@@ -276,16 +286,16 @@ def test_pairs_differ_in_their_split_and_in_nothing_else():
     def cut(text):  # 12|3, but 1|23 below five
         return (text[:1], text[1:]) if int(text[-1]) < 5 else (text[:-1], text[-1:])
 
-    same, changed = measures.alike_but_for_split(numbers_cut(cut), 30)
+    same, changed = number_measures.alike_but_for_split(numbers_cut(cut), 30)
     assert len(same) == len(changed) == 30 and all(m % 10 == 4 for m in changed)
     assert all(m % 10 not in (4, 9) for m in same)
     assert sorted(len(str(m)) for m in same) == sorted(len(str(m)) for m in changed)
     with pytest.raises(BertologyError):
-        measures.alike_but_for_split(numbers_cut(tuple), 30)
+        number_measures.alike_but_for_split(numbers_cut(tuple), 30)
 
 
 def test_number_vectors_hold_means_and_last_pieces(tiny):
-    vectors = measures.number_vectors(tiny, [7, 12.5])
+    vectors = number_measures.number_vectors(tiny, [7, 12.5])
     layers = tiny.layers + 1
     assert vectors.shape == (2 * layers, 2, tiny.width)
     assert torch.equal(vectors[:layers, 0], vectors[layers:, 0])  # one piece: both are the same
@@ -294,7 +304,7 @@ def test_number_vectors_hold_means_and_last_pieces(tiny):
 
 def test_the_control_of_top_directions_takes_strong_ones_of_the_rest():
     vectors = np.random.default_rng(0).normal(size=(300, 20)) * np.logspace(0.5, -0.5, 20) + 3
-    left = measures.without_matched_directions(vectors, 2)
+    left = word_geometry.without_matched_directions(vectors, 2)
     top = remove_top_components(vectors, 2)
     assert np.allclose(left.mean(0), 0) and np.linalg.matrix_rank(left) == 18
     axes = np.linalg.svd(vectors - vectors.mean(0), full_matrices=False)[2]
@@ -304,17 +314,17 @@ def test_the_control_of_top_directions_takes_strong_ones_of_the_rest():
 
 
 def test_shared_digits():
-    assert measures.shared_digits(["45", "##7"], ["45", "##8"]) == pytest.approx(2 / 3)
-    assert measures.shared_digits("457", "458") == pytest.approx(2 / 3)
-    assert measures.shared_digits(["45", "##7"], ["4", "##58"]) == 0
+    assert number_measures.shared_digits(["45", "##7"], ["45", "##8"]) == pytest.approx(2 / 3)
+    assert number_measures.shared_digits("457", "458") == pytest.approx(2 / 3)
+    assert number_measures.shared_digits(["45", "##7"], ["4", "##58"]) == 0
 
 
 def test_ranking_and_first_components():
     vectors = np.array([[1, 0.1], [1, 0.2], [0.1, 1], [0.2, 1]])
-    assert measures.neighbour_ranking(vectors, list("aabb")).tolist() == [1] * 4
-    assert measures.neighbour_ranking(vectors, list("abab")).tolist() == [0, 0.5, 0, 0.5]
-    assert (measures.neighbour_ranking(np.ones((4, 2)), list("aabb")) == 0.5).all()
+    assert word_neighbours.neighbour_ranking(vectors, list("aabb")).tolist() == [1] * 4
+    assert word_neighbours.neighbour_ranking(vectors, list("abab")).tolist() == [0, 0.5, 0, 0.5]
+    assert (word_neighbours.neighbour_ranking(np.ones((4, 2)), list("aabb")) == 0.5).all()
     group = np.random.default_rng(0).normal(size=(2, 9, 5)) - 3
-    component = measures.first_component(group)
+    component = word_geometry.first_component(group)
     assert component.shape == (2, 5) and ((component * group.mean(1)).sum(-1) > 0).all()
     assert np.allclose(np.linalg.norm(component, axis=-1), 1)

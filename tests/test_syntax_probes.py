@@ -11,6 +11,7 @@ from bertology_utils.data.rows import Pointed
 from bertology_utils.language.grammar import generate
 from bertology_utils.language.lexicon import load_lexicon
 from bertology_utils.language.pairs import STRUCTURES, agreement_pairs
+from bertology_utils.statistics import by_unit
 from bertology_utils.studies import syntax_probes
 
 FAST = {"steps": 5, "epochs": 1}
@@ -61,7 +62,7 @@ def test_sweeps_give_one_score_an_item(tiny):
     assert syntax_probes.window_rule(tiny, 12, 5, **FAST).shape == (3, 10)
     control = syntax_probes.control_sweep(tiny, 30, layers=[1], **FAST)
     assert control["task"].shape == control["control"].shape == (1, 3, len(control["words"]))
-    selectivity = syntax_probes.by_type(control["task"][0], control["words"])
+    selectivity = by_unit(control["task"][0], control["words"])
     assert selectivity.shape == (3, len(set(control["words"])))
     np.testing.assert_allclose(selectivity.mean(), control["task"].mean())
 

@@ -232,7 +232,7 @@ def over_relations(studies: Sequence[dict[str, np.ndarray]]) -> dict[str, np.nda
 
     The facts of a relation share its prompts and are right or wrong together; the mean stays that of the facts.
     """
-    units = [[str(relation)] for relation, study in enumerate(studies) for _ in next(iter(study.values()))]
+    units = [str(relation) for relation, study in enumerate(studies) for _ in next(iter(study.values()))]
     return {name: by_unit(values, units) for name, values in joined(studies).items()}
 
 
@@ -416,4 +416,4 @@ def told_language(specimen: Specimen, asked: str = "language") -> np.ndarray:
     people = nameless_people()
     truths = np.array([person.candidates.index(person.country) for person in people])
     right = name_guesses(specimen, people, asked, "answer") == truths
-    return by_unit(right, [[person.name] for person in people])
+    return by_unit(right, [person.name for person in people])

@@ -155,12 +155,14 @@ def invented_items(items: Sequence[Crossed]) -> list[Crossed]:
     What is told is all that can be known here, so reading a property is apart from having met the thing that has it.
     The first two labels of an item are its things.
     """
-    made_up = []
-    for place, item in enumerate(told_items(items)):
-        nouns = {thing: INVENTED[(place + i) % len(INVENTED)] for i, thing in enumerate(item.labels[:2])}
-        sides = (_renamed(context, nouns) for context in (item.first, item.second))
-        made_up.append(Crossed(*sides, item.targets, item.labels))
-    return made_up
+    return [_of_invented(item, place) for place, item in enumerate(told_items(items))]
+
+
+def _of_invented(item: Crossed, place: int) -> Crossed:
+    """The item with two invented nouns for its things, which are its first two labels."""
+    nouns = {thing: INVENTED[(place + i) % len(INVENTED)] for i, thing in enumerate(item.labels[:2])}
+    sides = (_renamed(context, nouns) for context in (item.first, item.second))
+    return Crossed(*sides, item.targets, item.labels)
 
 
 def _renamed(words: tuple[str, ...], nouns: Mapping[str, str]) -> tuple[str, ...]:
@@ -199,12 +201,11 @@ def described_items(items: Sequence[Crossed]) -> list[Crossed]:
     """
     sizes = [cross("{ax} is very [MASK] .", *item.labels[:2], ("big", "small"), item.labels) for item in items]
     both = [tuple(" ".join((*s.first, *s.second)).replace(MASK, "{}").format(*s.targets).split()) for s in sizes]
-    told = []
-    for place, (item, before) in enumerate(zip(items, both, strict=True)):
-        nouns = {thing: INVENTED[(place + i) % len(INVENTED)] for i, thing in enumerate(item.labels[:2])}
-        sides = (_renamed((*before, *context), nouns) for context in (item.first, item.second))
-        told.append(Crossed(*sides, item.targets, item.labels))
-    return told
+    told = [
+        Crossed((*before, *item.first), (*before, *item.second), item.targets, item.labels)
+        for item, before in zip(items, both, strict=True)
+    ]
+    return [_of_invented(item, place) for place, item in enumerate(told)]
 
 
 def compared(large: str, small: str) -> Crossed:
@@ -325,7 +326,7 @@ def role_sensitivity(specimen: Specimen, pairs: Sequence[MinimalPair]) -> np.nda
     verb is not one piece are left out.
     """
     scores = focus_preference(specimen, pairs)
-    events = [[str(pair.condition["event"])] for pair in compress(pairs, scores.covered)]
+    events = [str(pair.condition["event"]) for pair in compress(pairs, scores.covered)]
     return by_unit(preferred(scores), events)
 
 
@@ -358,7 +359,7 @@ def role_changes(specimen: Specimen, items: Sequence[Roles], k: int = 5) -> dict
     words = [side for item in items for side in (item.likely, item.reversed, item.replaced)]
     best = fill_in(specimen, words, k=k).ids.reshape(len(items), 3, k)
     changed = {"reversal": _changed(best[:, 0], best[:, 1]), "replacement": _changed(best[:, 0], best[:, 2])}
-    return {name: by_unit(values, [[item.event] for item in items]) for name, values in changed.items()}
+    return {name: by_unit(values, [item.event for item in items]) for name, values in changed.items()}
 
 
 def _next_of_same_frame(frames: Sequence[str]) -> list[int]:

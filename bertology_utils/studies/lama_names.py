@@ -36,7 +36,7 @@ def names_test(specimen: Specimen, found: Sequence[RelationScores]) -> dict[str,
     if not asked:
         raise BertologyError(f"No relation of people was asked; they are: {', '.join(KINDS)}.")
     people = joined([_of_relation(specimen, scores) for scores in asked])
-    subjects = np.array([[fact.subject] for scores in asked for fact in scores.facts])
+    subjects = np.array([fact.subject for scores in asked for fact in scores.facts])
     hits = people.pop("hits")
     parts = {name: people.pop(f"as_{name}") for name in ("congruent", "incongruent")}
     chosen = {name: mask if mask.any() else np.ones_like(mask) for name, mask in parts.items()}

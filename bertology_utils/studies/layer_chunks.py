@@ -93,6 +93,6 @@ def chunk_information(
     kinds = {span.label for span in drawn[0]}
     if len(kinds) < 2:
         raise BertologyError("Clusters of chunks need more than one kind of chunk.")
-    labels, units = [span.label for span in drawn[1]], [(span.sentence,) for span in drawn[1]]
+    labels, units = [span.label for span in drawn[1]], [span.sentence for span in drawn[1]]
     found = cluster(known, new, len(kinds), range(seed, seed + seeds), [span.sentence for span in drawn[0]])
     return np.array([[by_unit(information_values(c, labels), units) for c in layer] for layer in found])

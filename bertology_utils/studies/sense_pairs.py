@@ -1,6 +1,6 @@
 """Do two occurrences of a word share a sense? Pairs from generated contexts or from WiC, and a threshold on cosines.
 
-Depends on `semantic_sets` (generated occurrences), `material` (the rows) and `semantic_measures` (vectors).
+Depends on `semantic_sets` (generated occurrences), `material` (the rows) and `activations` (vectors).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from random import Random
 import numpy as np
 import torch
 
+from bertology_utils.activations import vectors_at
 from bertology_utils.data.material import EMBEDDED, draw, rows
 from bertology_utils.data.rows import WordInContext
 from bertology_utils.data.semantic_sets import window
 from bertology_utils.language.semantic_tasks import SenseItem, sense_items
 from bertology_utils.models import Specimen
-from bertology_utils.studies.semantic_measures import vectors_at
 
 
 def sense_pairs(n: int, split: str = "train", seed: int = 0, source: str = EMBEDDED) -> list[WordInContext]:

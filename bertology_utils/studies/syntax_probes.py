@@ -12,7 +12,7 @@ from itertools import compress
 import numpy as np
 import torch
 
-from bertology_utils.activations import sentence_vectors, word_vectors
+from bertology_utils.activations import sentence_vectors, token_table_vectors, word_vectors
 from bertology_utils.data.material import EMBEDDED, Treebank, same_words
 from bertology_utils.data.pair_sets import agreement_pairs
 from bertology_utils.instruments import cloze
@@ -24,9 +24,7 @@ from bertology_utils.language.grammar_trees import Phrase, Sentence
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.language.perturbations import shuffle_words
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import by_unit
 from bertology_utils.studies.ambiguous import TASKS, pointed_sentences
-from bertology_utils.studies.semantic_measures import token_table_vectors
 from bertology_utils.studies.syntax_trees import LayerScores
 
 ANCESTORS = ("parent", "grandparent", "great_grandparent")
@@ -120,12 +118,6 @@ def control_sweep(
             probe = train_probe(first, labels, classes=len(names), seeds=1, seed=draw, **settings)
             found[name].append(probe.correct(second[:, known], answers[known])[:, 0])
     return {name: np.stack(scores, axis=1) for name, scores in found.items()} | {"words": np.array(unseen)[known]}
-
-
-def by_type(scores: np.ndarray, words: Sequence[str]) -> np.ndarray:
-    """One value for each word type, `(seeds, types)`, from scores `(seeds, items)`: what a probe of words learns and is
-    asked are types, and their occurrences are not independent."""
-    return np.stack([by_unit(row, [(word,) for word in words]) for row in scores])
 
 
 def hierarchy_sweep(
