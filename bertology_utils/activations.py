@@ -24,7 +24,7 @@ from bertology_utils.text import (
 
 @torch.inference_mode()
 def hidden_batches(
-    specimen: Specimen, encodings: Sequence[Encoding], budget: int = 4096
+    specimen: Specimen, encodings: Sequence[Encoding], budget: int = 1024
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Yields the indices of a batch and its hidden states `(layers + 1, batch, pieces, width)`."""
     for indices in token_budget_batches([len(e) for e in encodings], budget):

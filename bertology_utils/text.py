@@ -76,7 +76,7 @@ def _encoding(specimen: "Specimen", encoded, index: int, first_words: int) -> En
     return Encoding(ids, words, encoded["token_type_ids"][index])
 
 
-def token_budget_batches(lengths: Sequence[int], budget: int = 4096) -> list[list[int]]:
+def token_budget_batches(lengths: Sequence[int], budget: int = 1024) -> list[list[int]]:
     """Indices in batches of similar length whose padded size stays within `budget` pieces (at least one a batch)."""
     batches: list[list[int]] = []
     for index in np.argsort(lengths, kind="stable").tolist():
@@ -123,10 +123,15 @@ def word_matrix(encodings: Sequence[Encoding], pieces: int) -> torch.Tensor:
 
 def pool_pieces(hidden: torch.Tensor, word_ids: Sequence[int | None], how: str = "mean") -> torch.Tensor:
     """Word vectors `(..., words, width)` from piece vectors `(..., pieces, width)`; how: mean | first | last."""
-    words = range(1 + max(w for w in word_ids if w is not None))
-    pieces = [[p for p, w in enumerate(word_ids) if w == word] for word in words]
-    if how == "mean":
-        return torch.stack([hidden[..., p, :].mean(-2) for p in pieces], -2)
-    if how not in ("first", "last"):
+    if how not in ("mean", "first", "last"):
         raise ValueError(f"how must be mean, first or last, not {how}")
-    return hidden[..., [p[0 if how == "first" else -1] for p in pieces], :]
+    pieces: list[list[int]] = [[] for _ in range(1 + max(w for w in word_ids if w is not None))]
+    for piece, word in enumerate(word_ids):
+        if word is not None:
+            pieces[word].append(piece)
+    pooled = hidden[..., [p[-1 if how == "last" else 0] for p in pieces], :]
+    if how == "mean":
+        for word, p in enumerate(pieces):
+            if len(p) > 1:
+                pooled[..., word, :] = hidden[..., p, :].mean(-2)
+    return pooled

@@ -40,9 +40,10 @@ def test_the_averaging_matrix_is_pooling_by_mean(tiny):
         assert torch.allclose(pooled[row, : len(expected)], expected, atol=1e-6)
 
 
-def test_first_and_last_pieces():
+def test_first_last_and_mean_of_pieces():
     hidden = torch.arange(5.0)[:, None]
     word_ids = [None, 0, 1, 1, None]
+    assert pool_pieces(hidden, word_ids).flatten().tolist() == [1, 2.5]
     assert pool_pieces(hidden, word_ids, "first").flatten().tolist() == [1, 2]
     assert pool_pieces(hidden, word_ids, "last").flatten().tolist() == [1, 3]
 
