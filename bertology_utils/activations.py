@@ -12,6 +12,7 @@ import torch
 
 from bertology_utils.models import Specimen
 from bertology_utils.text import (
+    BUDGET,
     Encoding,
     Words,
     encode_words,
@@ -24,7 +25,7 @@ from bertology_utils.text import (
 
 @torch.inference_mode()
 def hidden_batches(
-    specimen: Specimen, encodings: Sequence[Encoding], budget: int = 1024
+    specimen: Specimen, encodings: Sequence[Encoding], budget: int = BUDGET
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Yields the indices of a batch and its hidden states `(layers + 1, batch, pieces, width)`."""
     for indices in token_budget_batches([len(e) for e in encodings], budget):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bertology_utils.models import Specimen
 
 Words = Sequence[str]
+BUDGET = 1024  # pieces of a batch that is only read: its activations stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _encoding(specimen: "Specimen", encoded, index: int, first_words: int) -> En
     return Encoding(ids, words, encoded["token_type_ids"][index])
 
 
-def token_budget_batches(lengths: Sequence[int], budget: int = 1024) -> list[list[int]]:
+def token_budget_batches(lengths: Sequence[int], budget: int = BUDGET) -> list[list[int]]:
     """Indices in batches of similar length whose padded size stays within `budget` pieces (at least one a batch)."""
     batches: list[list[int]] = []
     for index in np.argsort(lengths, kind="stable").tolist():

@@ -20,7 +20,7 @@ from scipy.stats import rankdata
 from bertology_utils.activations import head_sees
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.models import Specimen
-from bertology_utils.text import Encoding, encode_words, model_inputs, token_budget_batches
+from bertology_utils.text import BUDGET, Encoding, encode_words, model_inputs, token_budget_batches
 
 VARIANTS = ("original", "within_word_l2r", "whole_word")
 MASK = "[MASK]"
@@ -69,7 +69,7 @@ def require_mlm_head(specimen: Specimen) -> None:
 
 @torch.no_grad()
 def decode(
-    specimen: Specimen, queries: Sequence[Query], budget: int = 1024
+    specimen: Specimen, queries: Sequence[Query], budget: int = BUDGET
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Yield (query indices, log probabilities (rows, vocabulary) in nats), row r belonging to the r-th index.
 
@@ -110,7 +110,7 @@ def pseudo_log_likelihood(
     specimen: Specimen,
     sentences: Sequence[Sequence[str]],
     variant: str = "within_word_l2r",
-    budget: int = 1024,
+    budget: int = BUDGET,
 ) -> np.ndarray:
     """Sum over pieces of log P(piece | rest of the sentence), in nats, shape (sentences,).
 
@@ -125,7 +125,7 @@ def word_scores(
     specimen: Specimen,
     sentences: Sequence[Sequence[str]],
     variant: str = "within_word_l2r",
-    budget: int = 1024,
+    budget: int = BUDGET,
     only: Sequence[int] | None = None,
 ) -> list[np.ndarray]:
     """The same score word by word: one array (words,) for each sentence, in nats.
@@ -165,7 +165,7 @@ def _mask_piece(specimen: Specimen, encoding: Encoding, position: int, variant: 
 # --- minimal pairs --------------------------------------------------------------------------------------------------
 
 
-def focus_preference(specimen: Specimen, pairs: Sequence, ties: str = "wrong", budget: int = 1024) -> CandidateScores:
+def focus_preference(specimen: Specimen, pairs: Sequence, ties: str = "wrong", budget: int = BUDGET) -> CandidateScores:
     """Score only the focus word of each pair, masked in its own context (pairs need `good`, `bad`, `focus`).
 
     A pair may have its focus elsewhere in the bad sentence, at `bad_focus`. Returns log probabilities (pairs, 2), good
@@ -232,7 +232,7 @@ def fill_in(
     sentences: Sequence[Sequence[str]],
     candidates: Sequence[str] | None = None,
     k: int = 5,
-    budget: int = 1024,
+    budget: int = BUDGET,
 ) -> Completions:
     """The k most probable fillers of the single "[MASK]" of each sentence.
 
@@ -282,7 +282,7 @@ def word_log_probability(
     sentences: Sequence[Sequence[str]],
     positions: Sequence[int],
     candidates: Sequence[Sequence[str]],
-    budget: int = 1024,
+    budget: int = BUDGET,
 ) -> CandidateScores:
     """log P(candidate | the sentence with the word at its position masked), for each sentence's own candidates.
 
@@ -306,7 +306,7 @@ def word_log_probability(
 # --- comparing distributions ----------------------------------------------------------------------------------------
 
 
-def masked_distributions(specimen: Specimen, sentences: Sequence[Sequence[str]], budget: int = 1024) -> torch.Tensor:
+def masked_distributions(specimen: Specimen, sentences: Sequence[Sequence[str]], budget: int = BUDGET) -> torch.Tensor:
     """Log probabilities (sentences, vocabulary) at the single "[MASK]" of each sentence, float32, in nats."""
     queries = mask_queries(specimen, sentences)
     distributions = torch.empty(len(queries), 0)
