@@ -408,7 +408,7 @@ def _minimise(
     a_pass = items // batch
     total = max(epochs * a_pass, steps)
     trained = [parameter for parameter in parameters if parameter.requires_grad]
-    optimiser = torch.optim.Adam(trained, lr=learning_rate)
+    optimiser = torch.optim.Adam(trained, lr=learning_rate, fused=True)
     for step in range(total):
         if step % a_pass == 0:
             order = read.gather(1, torch.stack([torch.randperm(items, generator=generator) for _ in range(seeds)]))
