@@ -16,6 +16,7 @@ from bertology_utils.figures.html import INK, Figure
 from bertology_utils.figures.style import CONTROL, PALETTE, as_point, is_control, legend_below, new_axes
 
 HATCHES = ("////", "....", "\\\\\\\\", "xxxx")
+PITCH, TALLEST = 0.3, 5.5  # inches from bar to bar, and of all bars together: many bars are thin ones
 
 
 def bars(
@@ -41,8 +42,8 @@ def bars(
     )
     names = list(dict.fromkeys(name for _, name, _ in flat))
     hatches = dict(zip((name for name in names if is_control(name, controls)), cycle(HATCHES), strict=False))
-    drawing, axes = new_axes(ylabel, "", size=(6.6, 0.9 + 0.3 * len(flat) + (0.25 * len(values) if grouped else 0)))
     positions = _bar_positions([group for group, _, _ in flat])
+    drawing, axes = new_axes(ylabel, "", size=(6.6, 0.9 + min(PITCH * (positions[-1] + 1), TALLEST)))
     for place, (_, name, (value, low, high)) in zip(positions, flat, strict=True):
         control = is_control(name, controls)
         colour = CONTROL if control else PALETTE[names.index(name) % len(PALETTE) if grouped else 0]

@@ -47,7 +47,7 @@ class Figure:
     def _repr_html_(self) -> str:
         caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
         if self.figure is None:
-            return f'<div class="house-table">{table_html(self.table, self.caption or self.alt)}</div>'
+            return f'<figure class="house-table">{table_html(self.table, self.alt)}{caption}</figure>'
         return (
             f'<figure class="house-figure">{inline_svg(self.figure, self.alt, f"figure{self.serial}")}{caption}'
             '<details class="figure-table"><summary>Table behind the figure</summary>'
@@ -81,11 +81,18 @@ def inline_svg(figure: Drawing, alt: str, prefix: str) -> str:
 
 
 def table_html(table: pd.DataFrame, label: str) -> str:
-    """An HTML table with `scope` on every heading; the first column heads the rows; wide tables scroll by keyboard."""
-    headings = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in table.columns)
+    """An HTML table with `scope` on every heading; the first column heads the rows; wide tables scroll by keyboard.
+
+    Columns of words have the class `words`, which the stylesheet sets to the left.
+    """
     shown = table.head(MAXIMUM_ROWS)
-    decimals = [_decimals(shown[name]) for name in shown.columns]
-    body = "".join(_row_html(row, decimals) for row in shown.itertuples(index=False, name=None))
+    columns = [shown.iloc[:, place] for place in range(shown.shape[1])]
+    looks = [' class="words"' if _has_words(column) else "" for column in columns]
+    headings = "".join(
+        f'<th scope="col"{look}>{html.escape(str(name))}</th>' for name, look in zip(shown.columns, looks, strict=True)
+    )
+    decimals = [_decimals(column) for column in columns]
+    body = "".join(_row_html(row, decimals, looks) for row in shown.itertuples(index=False, name=None))
     rest = f"<p>First {len(shown)} of {len(table)} rows.</p>" if len(shown) < len(table) else ""
     return (
         f'<div class="table-scroll" role="region" tabindex="0" aria-label="{html.escape(label, quote=True)}">'
@@ -100,9 +107,14 @@ def _decimals(column: pd.Series) -> int:
     return next(exact, 3)
 
 
-def _row_html(row: tuple, decimals: list[int]) -> str:
+def _has_words(column: pd.Series) -> bool:
+    return any(isinstance(value, str) for value in column)
+
+
+def _row_html(row: tuple, decimals: list[int], looks: list[str]) -> str:
     cells = [html.escape(_number(value, places)) for value, places in zip(row, decimals, strict=True)]
-    return f'<tr><th scope="row">{cells[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in cells[1:]) + "</tr>"
+    others = (f"<td{look}>{cell}</td>" for look, cell in zip(looks[1:], cells[1:], strict=True))
+    return f'<tr><th scope="row">{cells[0]}</th>{"".join(others)}</tr>'
 
 
 def _number(value: object, decimals: int = 3) -> str:
