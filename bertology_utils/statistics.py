@@ -39,9 +39,9 @@ class Measurement:
 
 
 def short(value: float, sign: str = "") -> str:
-    """A value for readers: three significant digits, whole from a thousand on, and no trace of rounding errors."""
+    """A value for readers: three significant digits, whole from a thousand to ten million, rounding errors as 0."""
     value = 0.0 if abs(value) < ROUNDING else value
-    return format(value, f"{sign},.0f" if abs(value) >= 1000 else f"{sign}.3g")
+    return format(value, f"{sign},.0f" if 1000 <= abs(value) < 1e7 else f"{sign}.3g")
 
 
 def short_ends(low: float, high: float, sign: str = "") -> tuple[str, str]:

@@ -117,7 +117,8 @@ def _facts(result: Result) -> str:
 
 
 def _code(text: str) -> str:
-    return f"<code>{html.escape(text)}</code>"
+    """Names of measurements may break at their underscores, or a long one would widen its column."""
+    return f"<code>{html.escape(text).replace('_', '_<wbr>')}</code>"
 
 
 def _clause_table(result: Result) -> str:
