@@ -123,6 +123,18 @@ def test_table_escapes_and_rounds():
     assert "<td>48.5</td>" in page and "<td>9.0</td>" in page
 
 
+def test_a_table_shows_its_caption_and_sets_words_apart():
+    page = figures.table([{"model": "a", "guess": "money", "score": 0.5}], caption="What <it> expects")._repr_html_()
+    assert "<figcaption>What &lt;it&gt; expects</figcaption>" in page
+    assert '<td class="words">money</td><td>0.5</td>' in page
+
+
+def test_many_bars_fit_a_screen():
+    few, many = ({f"group {g}": dict.fromkeys(map(str, range(4)), 0.5) for g in range(n)} for n in (2, 9))
+    few, many = (figures.bars(values).figure.get_size_inches()[1] for values in (few, many))
+    assert few < many < 7
+
+
 def test_wrong_shapes_are_refused():
     for wrong in (
         lambda: figures.layer_lines({"a": [1, 2], "b": [1]}),

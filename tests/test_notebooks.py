@@ -19,7 +19,7 @@ from bertology_utils.verdicts.ledger import CLAIMS_FOLDER, citation_keys, read_c
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = 'MODEL = "pocket-bert"\nPROFILE = "live"\nSEED = 0\nRECORD = None'
-LONGEST_CELL = 24  # lines
+LONGEST_CELL, WIDEST_CELL = 30, 86  # lines, and letters that a page shows on a laptop without breaking a line
 RECORDING = {"test", "not_testable", "needs_mlm_head"}
 
 
@@ -59,9 +59,11 @@ def test_nothing_that_a_run_leaves_is_stored(chapter):
     assert nbformat.validate(notebook(chapter)) is None
 
 
-def test_cells_are_short(chapter):
+def test_cells_are_short_and_narrow(chapter):
     long = {cell.source.splitlines()[0]: cell.source.count("\n") + 1 for cell in code_cells(chapter)}
     assert {first: lines for first, lines in long.items() if lines > LONGEST_CELL} == {}
+    wide = [line for cell in code_cells(chapter) for line in cell.source.splitlines() if len(line) > WIDEST_CELL]
+    assert wide == []
 
 
 def test_every_chapter_opens_and_closes_alike(chapter):
