@@ -86,7 +86,7 @@ def table_html(table: pd.DataFrame, label: str) -> str:
     Columns of words have the class `words`, which the stylesheet sets to the left.
     """
     shown = table.head(MAXIMUM_ROWS)
-    columns = [shown.iloc[:, place] for place in range(shown.shape[1])]
+    columns = [column for _, column in shown.items()]
     looks = [' class="words"' if _has_words(column) else "" for column in columns]
     headings = "".join(
         f'<th scope="col"{look}>{html.escape(str(name))}</th>' for name, look in zip(shown.columns, looks, strict=True)
