@@ -36,6 +36,10 @@ SETTINGS = {
     "distributed.scheduler.allowed-failures": 2,
     "distributed.worker.memory.terminate": False,  # the memory is the kernel's, which dask does not see
     "distributed.admin.low-level-log-length": 100,
+    # dask watches itself a hundred times a second, which takes a sixth of a core from the kernels
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
     # workers are other processes, which read their logging from here
     "logging": {name: "critical" for name in ("distributed", "distributed.worker", "distributed.nanny", "tornado")},
 }
