@@ -5,7 +5,14 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from bertology_utils.instruments.attention import STATISTICS, HeadStatistics, attention_maps, head_statistics
+from bertology_utils.instruments.attention import (
+    STATISTICS,
+    HeadStatistics,
+    _projections,
+    attention_maps,
+    head_statistics,
+)
+from bertology_utils.instruments.blocks import recorded_calls
 from bertology_utils.instruments.heads import ablated
 from bertology_utils.instruments.relations import RelationScore, map_patterns, relation_scores
 from bertology_utils.language import coreference
@@ -265,9 +272,11 @@ def test_norm_is_the_exact_effect_before_layer_norm(tiny_eager, words):
     outputs = []
     dense = tiny_eager.encoder.encoder.layer[1].attention.output.dense
     handle = dense.register_forward_hook(lambda module, args, output: outputs.append(output.detach()))
+    projections = _projections(tiny_eager.encoder)
     with torch.no_grad():
-        maps, values = effects._maps_and_values(tiny_eager, inputs)
-        effects._removal_effects(tiny_eager, inputs, maps, values, [(1, 2, 3, 4)])
+        with recorded_calls(tiny_eager.encoder) as calls:
+            maps, values = effects._maps_and_values(tiny_eager, inputs)
+        effects._removal_effects(calls, projections, maps, values, [(1, 2, 3, 4)])
     handle.remove()
     moved = (outputs[1][0] - outputs[1][1]).norm()
     exact = maps[1, 2, 3, 4] * (effects._output_weight(tiny_eager, 1, 2) @ values[1, 2, 4]).norm()
@@ -280,9 +289,11 @@ def test_the_effect_of_an_edge_is_that_on_the_next_vector_of_its_source(tiny_eag
     inputs = model_inputs(tiny_eager, [encoding])
     layer, head, source, target = 0, 2, 3, 4
     size = tiny_eager.width // tiny_eager.heads
+    projections = _projections(tiny_eager.encoder)
     with torch.no_grad():
-        maps, values = effects._maps_and_values(tiny_eager, inputs)
-        [effect] = effects._removal_effects(tiny_eager, inputs, maps, values, [(layer, head, source, target)])
+        with recorded_calls(tiny_eager.encoder) as calls:
+            maps, values = effects._maps_and_values(tiny_eager, inputs)
+        [effect] = effects._removal_effects(calls, projections, maps, values, [(layer, head, source, target)])
         states = tiny_eager.encoder(**inputs, output_hidden_states=True).hidden_states
         block = tiny_eager.encoder.encoder.layer[layer]
         context = torch.einsum("hn,hns->hs", maps[layer, :, source], values[layer])
@@ -348,8 +359,10 @@ def test_weights_dealt_out_in_their_own_order_change_nothing(tiny_eager, words):
     [encoding] = encode_words(tiny_eager, words[:1])
     inputs, place = model_inputs(tiny_eager, [encoding]), 3
     with torch.no_grad():
-        output = tiny_eager.model(**inputs, output_attentions=True, return_dict=True)
-    maps, whole = torch.stack([layer[0] for layer in output.attentions]), critics._place_probabilities(output, place)
+        whole, output = critics._place_probabilities(tiny_eager, inputs, place, output_attentions=True)
+        every = tiny_eager.model(**inputs).prediction_logits.softmax(-1)
+    torch.testing.assert_close(whole, every[:, place])
+    maps = torch.stack([layer[0] for layer in output.attentions])
     same, turned = torch.arange(len(encoding))[None], torch.arange(len(encoding)).roll(1)[None]
     for layers in ([tiny_eager.layers - 1], range(tiny_eager.layers)):
         found = critics.permuted_predictions(tiny_eager, inputs, place, maps, torch.cat([same, turned]), layers)

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 
 from bertology_utils.activations import word_vectors
+from bertology_utils.instruments.blocks import encoder_layers, inputs_of_runs, recorded_calls
 from bertology_utils.instruments.controls import remove_directions
 from bertology_utils.studies import interventions
-from bertology_utils.tuning.regimens import encoder_layers
 
 SENTENCES = [("the", "dog", "saw", "the", "cat", "."), ("a", "man", "slept", ".")]
 
@@ -51,3 +51,16 @@ def test_reliance_removes_what_the_probe_reads(tiny):
     assert found["random_cost"].shape == found["random"].shape and 0 < found["removed_share"] < 1
     growth = found["removed"] - found["intact"]
     np.testing.assert_allclose(found["removed_cost"] * found["removed_share"], growth)
+
+
+def test_the_loss_without_a_subspace_is_that_of_whole_runs(tiny):
+    words, places = [*SENTENCES, *SENTENCES[::-1]], [1, 1, 2, 4]
+    removed, mean = remove_directions(torch.eye(tiny.width)[:, :5]), torch.ones(tiny.width)
+    with recorded_calls(tiny.encoder) as calls:
+        intact = interventions.masked_loss(tiny, words, places)
+    runs = inputs_of_runs(calls, tiny.layers)
+    fast = interventions._loss_without(tiny, 2, removed, mean, words, places, runs)
+    with interventions.without_subspace(tiny, 2, removed, mean):
+        plain = interventions.masked_loss(tiny, words, places)
+    np.testing.assert_allclose(fast, plain, rtol=1e-5)
+    assert not np.allclose(fast, intact)

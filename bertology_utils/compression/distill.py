@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.text import encode_words
 from bertology_utils.tuning.mlm_training import IGNORED, endless_batches, masked_logits, optimise
-from bertology_utils.tuning.regimens import encoder_layers
 
 if TYPE_CHECKING:
     from bertology_utils.models import Specimen

@@ -19,6 +19,7 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.blocks import recorded_calls, starting_at
 
 Batch = Mapping[str, Tensor]
 ItemLoss = Callable[[nn.Module, Batch], Tensor]
@@ -228,18 +229,23 @@ def _uniform_outputs(model: nn.Module, stack: ExitStack) -> Callable[[int], Tens
 def ablate_each(
     model: nn.Module, batch: Batch, score: ItemLoss, how: str = "zero", means: Tensor | None = None
 ) -> Tensor:
-    """`score` of every example with each single head ablated: (layers, heads, batch).
+    """`score`, which runs the model once, of every example with each single head ablated: (layers, heads, batch).
 
-    All heads of a layer run in one forward pass, as rows of one batch with different gates.
+    All heads of a layer run in one forward pass, as rows of one batch with different gates; the layers below it, which
+    no gate reaches, give back what they gave in an intact pass.
     """
     layers, heads = head_grid(model)
     rows = batch["input_ids"].shape[0]
     repeated = {key: value.repeat(heads, *[1] * (value.dim() - 1)) for key, value in batch.items()}
+    encoder = getattr(model, "base_model", model)
+    with recorded_calls(encoder) as calls:
+        score(model, batch)
+    inputs = [call.hidden.repeat(heads, 1, 1) for call in calls]
     scores = []
     for layer in range(layers):
         keep = torch.ones(heads, layers, heads)
         keep[torch.arange(heads), layer, torch.arange(heads)] = 0
-        with ablated(model, keep.repeat_interleave(rows, 0), how, means):
+        with starting_at(encoder, layer, [inputs]), ablated(model, keep.repeat_interleave(rows, 0), how, means):
             scores.append(score(model, repeated).view(heads, rows))
     return torch.stack(scores)
 

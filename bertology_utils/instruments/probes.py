@@ -204,7 +204,7 @@ def train_selector(
     read = items_of_seeds(len(places), seeds, groups, seed)
     standardise = Standardiser.fit(torch.cat(list(vectors), dim=1).float())
     padded = torch.nn.utils.rnn.pad_sequence([standardise(v.float()).transpose(0, 1) for v in vectors])
-    padded = padded.permute(2, 1, 0, 3)  # (layers, sentences, words, width)
+    padded = padded.permute(2, 1, 0, 3).contiguous()  # (layers, sentences, words, width)
     lengths = torch.tensor([v.shape[1] for v in vectors])
     outside = torch.arange(padded.shape[2]) >= lengths[:, None]
     target, generator = torch.as_tensor(places), torch.Generator().manual_seed(seed)
@@ -212,7 +212,8 @@ def train_selector(
     weights = start.repeat(len(padded), 1, 1).requires_grad_()
 
     def loss(rows: torch.Tensor) -> torch.Tensor:
-        scores = (padded[:, rows] @ weights[:, :, None, :, None])[..., 0]  # (layers, seeds, batch, words)
+        words = _items(padded, rows).flatten(2, 3)  # (layers, seeds, batch * words, width)
+        scores = (weights[:, :, None] @ words.mT).unflatten(-1, (-1, padded.shape[2]))[:, :, 0]
         prior = weights.square().sum() * penalty / (2 * read.shape[1])
         return _cross_entropy(scores.masked_fill(outside[rows], -1e9), target[rows]) + prior
 
@@ -333,7 +334,7 @@ def shuffled_expected_layers(scores: np.ndarray, draws: int = 1000, seed: int = 
 
 
 def _items(scaled: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """`scaled[:, rows]` in a fraction of its time: (layers, items, width), (seeds, batch) to (layers, *rows, width)."""
+    """`scaled[:, rows]` in a fraction of its time: (layers, items, ...), (seeds, batch) to (layers, *rows, ...)."""
     return scaled.index_select(1, rows.flatten()).unflatten(1, rows.shape)
 
 

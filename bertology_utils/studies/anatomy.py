@@ -21,10 +21,10 @@ from bertology_utils.activations import hidden_batches
 from bertology_utils.compression.accounting import bert_config
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.instruments.attention import attention_maps, summed_divergence
+from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import Query, decode
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, encode_words
-from bertology_utils.tuning.regimens import encoder_layers
 from bertology_utils.tuning.stories import SecondSegments
 
 TABLES = {"words": "word_embeddings", "positions": "position_embeddings", "segments": "token_type_embeddings"}

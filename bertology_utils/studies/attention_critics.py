@@ -12,7 +12,9 @@ from contextlib import ExitStack
 import numpy as np
 import torch
 from scipy.stats import spearmanr
+from transformers.utils import ModelOutput
 
+from bertology_utils.activations import head_sees
 from bertology_utils.instruments.attention import _projections
 from bertology_utils.models import Specimen
 from bertology_utils.text import encode_words, model_inputs
@@ -80,7 +82,7 @@ def permuted_predictions(
             stack.callback(value.register_forward_hook(_keep_values(seen, heads)).remove)
             row = maps[layer, :, place][:, orders]  # (heads, orders, pieces)
             stack.callback(output.register_forward_pre_hook(_look_elsewhere(seen, row, place)).remove)
-        return _place_probabilities(specimen.model(**batch, return_dict=True), place)
+        return _place_probabilities(specimen, batch, place)[0]
 
 
 def _keep_values(seen: dict[str, torch.Tensor], heads: int):
@@ -115,8 +117,10 @@ def _maps_and_slopes(specimen: Specimen, inputs: dict, place: int, label: int) -
     embedded = specimen.model.get_input_embeddings()(inputs["input_ids"]).detach().requires_grad_(True)
     rest = {name: tensor for name, tensor in inputs.items() if name != "input_ids"}
     with torch.enable_grad():
-        output = specimen.model(inputs_embeds=embedded, **rest, output_attentions=True, return_dict=True)
-        loss = -_place_probabilities(output, place)[:, label].clamp_min(1e-30).log().sum()
+        found, output = _place_probabilities(
+            specimen, rest | {"inputs_embeds": embedded}, place, output_attentions=True
+        )
+        loss = -found[:, label].clamp_min(1e-30).log().sum()
         slope = torch.autograd.grad(loss, embedded)[0][0].norm(dim=-1)
     return torch.stack([layer[0].detach() for layer in output.attentions]), slope.numpy()
 
@@ -127,10 +131,13 @@ def _erasure(specimen: Specimen, inputs: dict, place: int, others: list[int]) ->
     vocabulary), (vocabulary,)."""
     batch = {name: tensor.repeat(len(others) + 1, 1) for name, tensor in inputs.items()}
     batch["input_ids"][torch.arange(len(others)), others] = specimen.tokenizer.mask_token_id
-    found = _place_probabilities(specimen.model(**batch, return_dict=True), place)
+    found, _ = _place_probabilities(specimen, batch, place)
     return found[:-1], found[-1]
 
 
-def _place_probabilities(output, place: int) -> torch.Tensor:
+def _place_probabilities(specimen: Specimen, inputs: dict, place: int, **settings) -> tuple[torch.Tensor, ModelOutput]:
+    """Probabilities (batch, vocabulary) at one place, the only one that is decoded; and the model's output."""
+    with head_sees(specimen.encoder, lambda hidden: hidden[:, place : place + 1]):
+        output = specimen.model(**inputs, **settings, return_dict=True)
     logits = output.logits if "logits" in output else output.prediction_logits
-    return logits[:, place].softmax(-1)
+    return logits[:, 0].softmax(-1), output

@@ -14,6 +14,7 @@ import torch
 from scipy.stats import spearmanr
 
 from bertology_utils.instruments.attention import _projections, attention_maps, summed_divergence
+from bertology_utils.instruments.blocks import BlockCall, recorded_calls
 from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.instruments.heads import ablate_each, ablated, head_means
 from bertology_utils.models import Specimen
@@ -101,8 +102,8 @@ def edge_effects(specimen: Specimen, sentences: Words, edges: int = 48, seed: in
     generator = np.random.default_rng(seed)
     found = {name: np.empty((len(sentences), edges)) for name in ("weight", "norm", "effect")}
     for row, encoding in enumerate(encode_words(specimen, sentences)):
-        inputs = model_inputs(specimen, [encoding])
-        maps, values = _maps_and_values(specimen, inputs)
+        with recorded_calls(specimen.encoder) as calls:
+            maps, values = _maps_and_values(specimen, model_inputs(specimen, [encoding]))
         size = len(encoding)
         chosen = [
             tuple(map(int, generator.integers((specimen.layers, specimen.heads, size, size)))) for _ in range(edges)
@@ -112,7 +113,7 @@ def edge_effects(specimen: Specimen, sentences: Words, edges: int = 48, seed: in
             moved = _output_weight(specimen, layer, head) @ values[layer, head, target]
             found["weight"][row, column] = weight
             found["norm"][row, column] = weight * float(moved.norm())
-        found["effect"][row] = _removal_effects(specimen, inputs, maps, values, chosen)
+        found["effect"][row] = _removal_effects(calls, _projections(specimen.encoder), maps, values, chosen)
     return found
 
 
@@ -133,18 +134,25 @@ def _output_weight(specimen: Specimen, layer: int, head: int) -> torch.Tensor:
     return _projections(specimen.encoder)[layer][1].weight.unflatten(1, (specimen.heads, -1))[:, head]
 
 
-def _removal_effects(specimen: Specimen, inputs: dict, maps, values, chosen: list) -> np.ndarray:
-    """How far each edge moves its source in the output of its block, (edges,): one row of the batch for each edge,
-    whose contribution is subtracted before the output projection."""
-    batch = {name: tensor.repeat(len(chosen) + 1, 1) for name, tensor in inputs.items()}  # the last row is untouched
-    with ExitStack() as stack:
-        for layer, (_, output) in enumerate(_projections(specimen.encoder)):
-            mine = [(row, *edge[1:]) for row, edge in enumerate(chosen) if edge[0] == layer]
-            hook = output.register_forward_pre_hook(_subtract(mine, maps[layer], values[layer]))
-            stack.callback(hook.remove)
-        hidden = specimen.encoder(**batch, output_hidden_states=True).hidden_states
-    moved = [hidden[layer + 1][[row, -1], source] for row, (layer, _, source, _) in enumerate(chosen)]
-    return np.array([float((removed - whole).norm()) for removed, whole in moved])
+def _removal_effects(calls: Sequence[BlockCall], projections: Sequence, maps, values, chosen: list) -> np.ndarray:
+    """How far each edge moves its source in the output of its block, (edges,).
+
+    Only that block runs, on what it was given in the intact run: one row of its batch for each edge, whose contribution
+    is subtracted before the output projection, and one untouched row.
+    """
+    effects = np.empty(len(chosen))
+    for layer, (_, output) in enumerate(projections):
+        mine = [place for place, edge in enumerate(chosen) if edge[0] == layer]
+        edges = [(row, *chosen[place][1:]) for row, place in enumerate(mine)]
+        hook = output.register_forward_pre_hook(_subtract(edges, maps[layer], values[layer]))
+        try:
+            *removed, whole = calls[layer].again(len(mine) + 1)
+        finally:
+            hook.remove()
+        for place, hidden in zip(mine, removed, strict=True):
+            source = chosen[place][2]
+            effects[place] = float((hidden[source] - whole[source]).norm())
+    return effects
 
 
 def _subtract(edges: list, maps: torch.Tensor, values: torch.Tensor):

@@ -15,6 +15,7 @@ import torch
 from bertology_utils.activations import word_vectors
 from bertology_utils.data.material import EMBEDDED, train_and_test
 from bertology_utils.instruments import cloze
+from bertology_utils.instruments.blocks import encoder_layers, inputs_of_runs, recorded_calls, starting_at
 from bertology_utils.instruments.controls import (
     RemovedSubspace,
     class_mean_projection,
@@ -26,7 +27,6 @@ from bertology_utils.instruments.probes import encode_labels, probe_correctness,
 from bertology_utils.language.perturbations import shuffle_words
 from bertology_utils.models import Specimen
 from bertology_utils.studies.syntax_probes import scored_labels
-from bertology_utils.tuning.regimens import encoder_layers
 
 
 @contextmanager
@@ -88,12 +88,12 @@ def reliance(
     intact = [s.words for s in bank.test]
     shuffled = [shuffle_words(words, place, rng).words for words, place in zip(intact, places, strict=True)]
     for prefix, sentences in (("", intact), ("shuffled_", shuffled)):
-        found[prefix + "intact"] = masked_loss(specimen, sentences, places)
-        found[prefix + "removed"] = _loss_without(specimen, layer, removed, mean, sentences, places)
-        drawn = others[:3] if prefix else others
-        found[prefix + "random"] = np.stack(
-            [_loss_without(specimen, layer, subspace, mean, sentences, places) for subspace in drawn]
-        )
+        with recorded_calls(specimen.encoder) as calls:
+            found[prefix + "intact"] = masked_loss(specimen, sentences, places)
+        runs = inputs_of_runs(calls, specimen.layers)
+        drawn = [removed, *others[: 3 if prefix else None]]
+        without = [_loss_without(specimen, layer, one, mean, sentences, places, runs) for one in drawn]
+        found |= {prefix + "removed": without[0], prefix + "random": np.stack(without[1:])}
     for name in ("removed", "random"):
         found[f"{name}_cost"] = (found[name] - found["intact"]) / found[f"{name}_share"][..., None]
     return found
@@ -107,8 +107,9 @@ def masked_loss(specimen: Specimen, sentences: Sequence[Sequence[str]], places: 
     return -scores.log_probabilities[scores.covered, 0]
 
 
-def _loss_without(specimen, layer, removed, mean, sentences, places) -> np.ndarray:
-    with without_subspace(specimen, layer, removed, mean):
+def _loss_without(specimen, layer, removed, mean, sentences, places, runs) -> np.ndarray:
+    """`masked_loss` with the subspace removed at `layer`; the blocks below give back what they gave in `runs`."""
+    with without_subspace(specimen, layer, removed, mean), starting_at(specimen.encoder, layer - 1, runs):
         return masked_loss(specimen, sentences, places)
 
 

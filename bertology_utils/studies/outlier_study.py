@@ -15,9 +15,9 @@ import torch
 from torch import nn
 
 from bertology_utils.compression.outliers import deviating, disabled, output_norms, random_dimensions
+from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import MASK, fill_in, hits_at
 from bertology_utils.tuning.mlm_training import mlm_losses
-from bertology_utils.tuning.regimens import encoder_layers
 
 if TYPE_CHECKING:
     from bertology_utils.models import Specimen

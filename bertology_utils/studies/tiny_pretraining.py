@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import fill_in, focus_preference, hits_at, preferred
 from bertology_utils.language.facts import InventedPerson
 from bertology_utils.language.grammar import Grammar, Sentence
@@ -33,7 +34,6 @@ from bertology_utils.tuning.mlm_training import (
     special_ids,
     train_mlm,
 )
-from bertology_utils.tuning.regimens import encoder_layers
 from bertology_utils.tuning.training import Examples, finetune
 
 if TYPE_CHECKING:

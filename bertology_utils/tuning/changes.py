@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.errors import BertologyError
-from bertology_utils.tuning.regimens import encoder_layers
+from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.tuning.training import Classifier
 
 if TYPE_CHECKING:

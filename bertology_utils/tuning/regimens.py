@@ -15,23 +15,11 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.blocks import encoder_layers
 
 # The last linear map of attention and of the feed-forward part: BERT-like, DistilBERT, ALBERT.
 _ADAPTED = ("output.dense", "attention.out_lin", "ffn.lin2", "attention.dense", "ffn_output")
 INIT_DEVIATION = 0.02  # BERT's own initialiser, also that of zhang2021revisiting's re-initialised layers
-
-
-def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
-    """The blocks of a BERT-like, DistilBERT-like or ALBERT-like encoder, first to last.
-
-    ALBERT's blocks share their weights: what is frozen or drawn anew in one is so in all.
-    """
-    for path in ("encoder.layer", "transformer.layer", "encoder.albert_layer_groups"):
-        try:
-            return encoder.get_submodule(path)
-        except AttributeError:
-            continue
-    raise BertologyError(f"{type(encoder).__name__} has no list of layers that this module knows.")
 
 
 def freeze_parameters(encoder: nn.Module, freeze: str) -> None:

@@ -1,0 +1,80 @@
+"""The blocks of an encoder: where they are, what each was called with, and runs that begin in the middle of the stack.
+
+Depends on torch and on where encoders keep their blocks. What changes one block leaves those below as they were, so
+that measuring the change need not run them again: `test_blocks.py` holds both ways equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from bertology_utils.errors import BertologyError
+
+
+def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
+    """The blocks of a BERT-like, DistilBERT-like or ALBERT-like encoder, first to last.
+
+    ALBERT's blocks share their weights: what is frozen or drawn anew in one is so in all.
+    """
+    for path in ("encoder.layer", "transformer.layer", "encoder.albert_layer_groups"):
+        try:
+            return encoder.get_submodule(path)
+        except AttributeError:
+            continue
+    raise BertologyError(f"{type(encoder).__name__} has no list of layers that this module knows.")
+
+
+@dataclass(frozen=True)
+class BlockCall:
+    """One block and what it was called with: `hidden` (batch, pieces, width) and the rest, such as the mask."""
+
+    block: nn.Module
+    hidden: Tensor
+    rest: tuple
+    settings: dict[str, Any]
+
+    def again(self, rows: int) -> Tensor:
+        """The block's output for `rows` copies of its one input: (rows, pieces, width)."""
+        return self.block(self.hidden.expand(rows, -1, -1), *self.rest, **self.settings)
+
+
+@contextmanager
+def recorded_calls(encoder: nn.Module) -> Iterator[list[BlockCall]]:
+    """A list that fills with the calls of all blocks, first to last, when the encoder runs inside."""
+    calls: list[BlockCall] = []
+
+    def keep(block: nn.Module, arguments: tuple, settings: dict) -> None:
+        hidden, *rest = arguments
+        calls.append(BlockCall(block, hidden, tuple(rest), settings))
+
+    with ExitStack() as stack:
+        for block in encoder_layers(encoder):
+            stack.callback(block.register_forward_pre_hook(keep, with_kwargs=True).remove)
+        yield calls
+
+
+@contextmanager
+def starting_at(encoder: nn.Module, layer: int, runs: Sequence[Sequence[Tensor]]) -> Iterator[None]:
+    """Inside, the blocks below `layer` (from 0) do not run: in the n-th run block k gives back `runs[n][k + 1]`.
+
+    A run is what the blocks were given before, (batch, pieces, width) each, in a forward pass on the same inputs.
+    """
+    below = encoder_layers(encoder)[:layer]
+    for place, block in enumerate(below):
+        given = iter([run[place + 1] for run in runs])
+        block.forward = lambda *_, given=given, **__: next(given)
+    try:
+        yield
+    finally:
+        for block in below:
+            del block.forward
+
+
+def inputs_of_runs(calls: Sequence[BlockCall], layers: int) -> list[list[Tensor]]:
+    """What the blocks were given in each of several runs, one after the other, as `starting_at` takes it."""
+    return [[call.hidden for call in calls[first : first + layers]] for first in range(0, len(calls), layers)]
