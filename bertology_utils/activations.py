@@ -22,6 +22,8 @@ from bertology_utils.text import (
     word_matrix,
 )
 
+POOLS = ("mean", "cls")  # how a sentence becomes one vector
+
 
 @torch.inference_mode()
 def hidden_batches(
@@ -63,15 +65,23 @@ def token_table_vectors(specimen: Specimen, sentences: Sequence[Words]) -> list[
     ]
 
 
+def pooled_vectors(
+    specimen: Specimen, sentences: Sequence[Words], pairs: Sequence[Words] | None = None
+) -> dict[str, torch.Tensor]:
+    """Both vectors of a sentence, `mean` over its words and `cls`, each `(layers + 1, sentences, width)`."""
+    encodings = encode_words(specimen, sentences, pairs)
+    vectors = {pool: torch.empty(specimen.layers + 1, len(encodings), specimen.width) for pool in POOLS}
+    for indices, hidden in hidden_batches(specimen, encodings):
+        vectors["cls"][:, indices] = hidden[:, :, 0]
+        vectors["mean"][:, indices] = _mean_over_words(hidden, encodings, indices)
+    return vectors
+
+
 def sentence_vectors(
     specimen: Specimen, sentences: Sequence[Words], pool: str = "mean", pairs: Sequence[Words] | None = None
 ) -> torch.Tensor:
     """One vector a sentence and layer: `(layers + 1, sentences, width)`; the mean over words, or [CLS]."""
-    encodings = encode_words(specimen, sentences, pairs)
-    vectors = torch.empty(specimen.layers + 1, len(encodings), specimen.width)
-    for indices, hidden in hidden_batches(specimen, encodings):
-        vectors[:, indices] = hidden[:, :, 0] if pool == "cls" else _mean_over_words(hidden, encodings, indices)
-    return vectors
+    return pooled_vectors(specimen, sentences, pairs)[pool]
 
 
 def _mean_over_words(hidden: torch.Tensor, encodings: Sequence[Encoding], indices: list[int]) -> torch.Tensor:

@@ -17,7 +17,7 @@ from itertools import compress
 import numpy as np
 import torch
 
-from bertology_utils.activations import sentence_vectors, word_vectors
+from bertology_utils.activations import POOLS, pooled_vectors, word_vectors
 from bertology_utils.data.coreference_sets import coreferences
 from bertology_utils.data.material import EMBEDDED, Treebank
 from bertology_utils.data.material import sentences as draw_sentences
@@ -273,11 +273,15 @@ def task_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings)
 
 
 def sentence_scores(
-    specimen: Specimen, examples: Examples, test: Examples, pool: str, layers: slice = slice(None), **settings
-) -> np.ndarray:
-    """The same probe on pooled sentences, `mean` or `cls`: (layers, seeds, items), of those of the layers + 1 asked."""
-    x, y = (sentence_vectors(specimen, e.sentences, pool)[layers] for e in (examples, test))
-    return probe_correctness(x, examples.labels, y, test.labels, batch=96, steps=120, epochs=1, **settings)
+    specimen: Specimen, examples: Examples, test: Examples, layers: slice = slice(None), **settings
+) -> dict[str, np.ndarray]:
+    """The same probe on both `POOLS` of sentences: (layers, seeds, items) each, of those of the layers + 1 asked."""
+    known, asked = (pooled_vectors(specimen, part.sentences) for part in (examples, test))
+    options = {"batch": 96, "steps": 120, "epochs": 1} | settings
+    return {
+        pool: probe_correctness(known[pool][layers], examples.labels, asked[pool][layers], test.labels, **options)
+        for pool in POOLS
+    }
 
 
 def number_readout(
@@ -424,13 +428,12 @@ def pooling_samples(
     places = run_seeds(seed, seeds)
     if runs is None:
         runs, _ = finetune_seeds(specimen, train, test, places, pool="cls", **settings)
-    found, last = {}, slice(-1, None)
-    for pool in ("cls", "mean"):
-        found[f"{pool}_before"] = sentence_scores(specimen, train, test, pool, last, seeds=seeds, seed=seed)[0]
-        found[f"{pool}_after"] = np.concatenate(
-            [
-                sentence_scores(run.specimen, train, test, pool, last, seeds=1, seed=place)[0]
-                for place, run in zip(places, runs, strict=True)
-            ]
-        )
-    return found
+    last = slice(-1, None)
+    before = sentence_scores(specimen, train, test, last, seeds=seeds, seed=seed)
+    after = [
+        sentence_scores(run.specimen, train, test, last, seeds=1, seed=place)
+        for place, run in zip(places, runs, strict=True)
+    ]
+    return {f"{pool}_before": before[pool][0] for pool in POOLS} | {
+        f"{pool}_after": np.concatenate([right[pool][0] for right in after]) for pool in POOLS
+    }
