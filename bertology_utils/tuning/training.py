@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.text import encode_words, model_inputs, token_budget_batches
+from bertology_utils.text import BUDGET, encode_words, model_inputs, token_budget_batches
 from bertology_utils.tuning.descent import descend, trainable
 from bertology_utils.tuning.regimens import (
     INIT_DEVIATION,
@@ -90,7 +90,7 @@ def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor
 
 
 def batches(
-    specimen: Specimen, examples: Examples, budget: int = 4096, order: np.random.Generator | None = None
+    specimen: Specimen, examples: Examples, budget: int = BUDGET, order: np.random.Generator | None = None
 ) -> list[tuple[np.ndarray, dict[str, Tensor]]]:
     """[(indices, batch with labels)] of at most `budget` pieces each; `order` shuffles, None keeps them by length."""
     encodings = encode_words(specimen, examples.sentences, examples.pairs)
