@@ -1,9 +1,10 @@
 """Attention heads: gates, importance, ablation, iterative pruning, and the agreement of surviving sets.
 
-Depends on torch and on the layout of the encoder (BERT-like `attention.output.dense`, DistilBERT `attention.out_lin`,
-ALBERT `attention.dense`); knows nothing of tasks: losses and scores come in as functions. In tensors layers and heads
-are 0-based; print them with `models.head_name`. transformers 5 has neither `head_mask` nor `prune_heads`, so every
-intervention here is a hook on the input of the output projection W_O, which is the concatenation of the heads' outputs.
+Depends on torch, `blocks` and the layout of the encoder (BERT-like `attention.output.dense`, DistilBERT
+`attention.out_lin`, ALBERT `attention.dense`); knows nothing of tasks: losses and scores come in as functions. In
+tensors layers and heads are 0-based; print them with `models.head_name`. transformers 5 has neither `head_mask` nor
+`prune_heads`, so every intervention here is a hook on the input of the output projection W_O, which is the
+concatenation of the heads' outputs.
 """
 
 from __future__ import annotations

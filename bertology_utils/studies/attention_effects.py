@@ -1,7 +1,7 @@
 """Interventions on attention: gradients of weights, silenced values, removed edges and heads, the part without effect.
 
-Depends on `attention` (where values and output projections are), `mlm_training` (masked losses) and `heads`. Asks not
-where a head looks but what follows from it.
+Depends on `attention` (where values and output projections are), `blocks` (one block run again), `mlm_training` (masked
+losses) and `heads`. Asks not where a head looks but what follows from it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Does a model rely on what a probe can read? Remove it inside the network and measure masked-word loss.
 
-Depends on `controls` (which subspace), `cloze` (loss) and `regimens` (where the blocks are). After Elazar and
+Depends on `controls` (which subspace), `cloze` (loss) and `blocks` (where they are). After Elazar and
 others (2021, "Amnesic probing"): to be encoded is one thing, to be used another.
 """
 
