@@ -141,7 +141,7 @@ def data_sentence(live: Outcomes, full: Outcomes) -> str:
 def staircase(rows: Sequence[Row], columns: Outcomes, link: Link) -> str:
     """A table, a row a claim and a column a model, those first that hold from early on and to the end."""
     ordered = sorted(rows, key=lambda row: _onset([found[row.id]["verdict"] for found in columns.values()]))
-    heads = "".join(f'<th scope="col">{escape(label)}</th>' for label in ("Claim", *columns))
+    heads = "".join(f'<th scope="col"><span>{escape(label)}</span></th>' for label in ("Claim", *columns))
     lines = "".join(_line(row, [found[row.id] for found in columns.values()], link) for row in ordered)
     caption = (
         f"The {len(rows)} predictions that read differently somewhere, those first that hold from the earliest column "
@@ -149,7 +149,7 @@ def staircase(rows: Sequence[Row], columns: Outcomes, link: Link) -> str:
     )
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Verdicts by step and size">'
-        f'<table class="plain grammar-map"><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
+        f'<table class="plain grammar-map staircase"><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
         f"<tbody>{lines}</tbody></table></div>"
     )
 
