@@ -113,14 +113,16 @@ def test_mean_ablation_keeps_the_mean_output(tiny, batch):
         pass
 
 
-def test_ablating_each_head_in_one_batch_is_the_loop(tiny, batch):
+@pytest.mark.parametrize("how", ["zero", "mean", "uniform"])
+def test_ablating_each_head_in_one_batch_is_the_loop(tiny, batch, how):
     with torch.no_grad():
-        fast = heads.ablate_each(tiny.model, batch, masked_loss)
+        means = heads.head_means(tiny.model, [batch])
+        fast = heads.ablate_each(tiny.model, batch, masked_loss, how, means)
         for layer in range(tiny.layers):
             for head in range(tiny.heads):
                 keep = torch.ones(tiny.layers, tiny.heads)
                 keep[layer, head] = 0
-                with heads.ablated(tiny.model, keep):
+                with heads.ablated(tiny.model, keep, how, means):
                     assert torch.allclose(masked_loss(tiny.model, batch), fast[layer, head], atol=1e-5)
 
 
