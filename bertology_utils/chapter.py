@@ -28,7 +28,7 @@ from bertology_utils.verdicts import cards
 from bertology_utils.verdicts.conclusions import Themes, conclusions
 from bertology_utils.verdicts.conflicts import Axis, axis_by_name, sentence
 from bertology_utils.verdicts.ledger import Claim, claim_by_id
-from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement, judge_both, parse, verdict
+from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement, judge_both, judged_fields, parse, verdict
 
 
 @dataclass(frozen=True)
@@ -188,8 +188,6 @@ class Chapter:
         specimen: Specimen | None = None,
         data: str = EMBEDDED,
     ) -> None:
-        place = model.deciding
-        deciding = None if place is None else model.clauses[place]
         self.results.append(
             {
                 "id": claim.id,
@@ -198,24 +196,13 @@ class Chapter:
                 "model_sha256": (specimen or self.specimen).sha256,
                 "profile": self.profile,
                 "data": " + ".join(sources(data)),
-                "measured": deciding and deciding.left,
-                "control": deciding and control.clauses[place].left,
-                "difference": deciding and deciding.difference,
-                "ci_low": deciding and deciding.low,
-                "ci_high": deciding and deciding.high,
-                "detectable": deciding and deciding.detectable,
                 "n": int(n),
                 "seeds": int(seeds),
                 "verdict": word,
                 "reason": reason,
                 "anchor": f"notebooks/{self.name}.html#claim-{claim.id}",
-                "model_verdict": deciding and model.verdict,
-                "control_verdict": deciding and control.verdict,
-                "clauses": [vars(c) for c in model.clauses],
-                "control_clauses": [vars(c) for c in control.clauses],
-                "conditions": [vars(c) for c in model.conditions],
-                "control_conditions": [vars(c) for c in control.conditions],
             }
+            | judged_fields(model, control)
         )
         display(HTML(cards.verdict_card(_card(claim, word, reason, model, control, n, seeds))))
 

@@ -16,6 +16,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, fiel
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.files import read_yaml, write_csv, write_json
 from bertology_utils.project import CHAPTERS
+from bertology_utils.verdicts.margins import rejudged
 from bertology_utils.verdicts.predictions import Prediction, parse
 
 PACKAGE = Path(__file__).parents[1]
@@ -102,6 +103,13 @@ class Claim(BaseModel):
         """Whether a recorded result was judged by this prediction, on samples measured as they are now."""
         current = self.amended is None or datetime.fromisoformat(result["date"]) >= self.amended
         return result["prediction"] == self.full_prediction and current
+
+    def reread(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A recorded result, judged again if this prediction differs from the recorded one in its margins alone."""
+        if self.prediction is None or result["prediction"] == self.full_prediction:
+            return result
+        new = rejudged(result, self.prediction, self.given, failure=self.failure, specific=self.specific)
+        return new or result
 
     @property
     def published_text(self) -> str:
@@ -203,7 +211,7 @@ def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> lis
     claims = {claim.id: claim for claim in load_claims()}
     found: dict[str, list[dict[str, Any]]] = {}
     for path, kept in [*((path, False) for path in paths), *((path, True) for path in recorded)]:
-        for identity, row in _result_rows(path):
+        for identity, row in _result_rows(path, claims if kept else {}):
             # A chapter may judge a second model beside its own, the same one in every run.
             known = {(r["model"], r["profile"]) for r in found.get(identity, [])}
             valid = not kept or (identity in claims and claims[identity].covers(row))
@@ -212,10 +220,13 @@ def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> lis
     return [_row(claim, found.get(claim.id, [])) for claim in load_claims()]
 
 
-def _result_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
+def _result_rows(path: Path, claims: Mapping[str, Claim]) -> list[tuple[str, dict[str, Any]]]:
+    """A record's results with their claims' ids; margins that one of `claims` has changed since are the new ones."""
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
-        return [(result["id"], _result_row(result, record.get("run", {}))) for result in record["results"]]
+        run = record.get("run", {})
+        read = [claims[r["id"]].reread(r) if r["id"] in claims else r for r in record["results"]]
+        return [(result["id"], _result_row(result, run)) for result in read]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BertologyError(f"{path} is no record of a run. Restore it, or delete it and run its chapter.") from None
 

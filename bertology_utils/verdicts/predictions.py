@@ -10,6 +10,7 @@ import ast
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -234,7 +235,7 @@ def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str
     """Judges a prediction on samples, provided that its positive control holds on them and leaves room for it."""
     clauses = prediction.judge(samples, seed)
     conditions = given.judge(samples, seed) if given else ()
-    return Judgement(clauses, _unable(conditions) or _out_of_reach(clauses), conditions)
+    return Judgement(clauses, unable(conditions) or _out_of_reach(clauses), conditions)
 
 
 def judge_both(
@@ -252,7 +253,8 @@ def judge_both(
         return undecided, undecided
 
 
-def _unable(conditions: tuple[ClauseResult, ...]) -> str:
+def unable(conditions: tuple[ClauseResult, ...]) -> str:
+    """Why a claim cannot be judged where its positive control does not hold; empty where it does."""
     for clause in conditions:
         if clause.verdict != REPLICATES:
             outcome = "failed" if clause.verdict == CONTRADICTS else "is not decided"
@@ -275,3 +277,23 @@ def _measured(clause: ClauseResult) -> str:
 def verdict(model: Judgement, control: Judgement, specific: bool) -> str:
     """The verdict on a claim; where training should matter, a control that passes too makes it not specific."""
     return NOT_SPECIFIC if specific and model.verdict == control.verdict == REPLICATES else model.verdict
+
+
+def judged_fields(model: Judgement, control: Judgement) -> dict[str, Any]:
+    """The fields of a result that its two judgements fill; `measured` to `ci_high` are of the deciding clause."""
+    place = model.deciding
+    deciding = None if place is None else model.clauses[place]
+    return {
+        "measured": deciding and deciding.left,
+        "control": deciding and control.clauses[place].left,
+        "difference": deciding and deciding.difference,
+        "ci_low": deciding and deciding.low,
+        "ci_high": deciding and deciding.high,
+        "detectable": deciding and deciding.detectable,
+        "model_verdict": deciding and model.verdict,
+        "control_verdict": deciding and control.verdict,
+        "clauses": [vars(c) for c in model.clauses],
+        "control_clauses": [vars(c) for c in control.clauses],
+        "conditions": [vars(c) for c in model.conditions],
+        "control_conditions": [vars(c) for c in control.conditions],
+    }
