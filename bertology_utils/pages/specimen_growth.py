@@ -102,8 +102,8 @@ def paradigm_map(models: Sequence[str], table: Table) -> str:
     )
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Grammar by paradigm, size, seed and step">'
-        f'<table class="plain grammar-map"><caption>{caption}</caption><thead><tr><th scope="col">Paradigm</th>{heads}'
-        f"</tr></thead><tbody>{lines}</tbody></table></div>"
+        f'<table class="plain grammar-map"><caption><span>{caption}</span></caption><thead><tr>'
+        f'<th scope="col">Paradigm</th>{heads}</tr></thead><tbody>{lines}</tbody></table></div>'
     )
 
 
