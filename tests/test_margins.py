@@ -44,6 +44,16 @@ def test_it_is_what_the_samples_say(new, best, planted, failure):
         assert mine == (other if isinstance(other, str | bool | None) else pytest.approx(other, abs=1e-9))
 
 
+def test_a_clause_whose_margin_stays_keeps_its_reason():
+    """No score can clear the first clause's margin, before and after the second one's changes."""
+    model = samples(0.4, 0.3) | {"share": np.full(400, 0.9), "top": np.full(400, 0.85)}
+    old, new = "share > top + 0.3 and best > twin", "share > top + 0.3 and best > twin + 0.05"
+    again = rejudged(recorded(old, model, model, given=None), new, None, failure=False, specific=True)
+    anew = recorded(new, model, model, given=None)
+    assert anew["reason"].startswith("even a perfect score")
+    assert (again["verdict"], again["reason"]) == (anew["verdict"], anew["reason"])
+
+
 def test_a_lead_below_the_new_margin_no_longer_counts():
     result = recorded(OLD, samples(0.33, 0.3), samples(0.3, 0.3))
     assert result["verdict"] == "replicates"

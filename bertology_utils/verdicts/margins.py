@@ -16,9 +16,9 @@ from bertology_utils.verdicts.predictions import (
     Clause,
     ClauseResult,
     Judgement,
+    concluded,
     judged_fields,
     parse,
-    unable,
     verdict,
 )
 
@@ -65,7 +65,7 @@ def _moved_judgement(result: Mapping[str, Any], side: str, moves: list[tuple[Cla
     pairs = zip(moves, result[f"{side}clauses"], strict=True)
     clauses = tuple(_moved(ClauseResult(**measured), clause, step) for (clause, step), measured in pairs)
     conditions = tuple(ClauseResult(**measured) for measured in result.get(f"{side}conditions", ()))
-    return None if None in clauses else Judgement(clauses, unable(conditions), conditions)
+    return None if None in clauses else concluded(clauses, conditions)
 
 
 def _moved(measured: ClauseResult, clause: Clause, step: float) -> ClauseResult | None:

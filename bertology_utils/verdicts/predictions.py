@@ -235,7 +235,12 @@ def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str
     """Judges a prediction on samples, provided that its positive control holds on them and leaves room for it."""
     clauses = prediction.judge(samples, seed)
     conditions = given.judge(samples, seed) if given else ()
-    return Judgement(clauses, unable(conditions) or _out_of_reach(clauses), conditions)
+    return concluded(clauses, conditions)
+
+
+def concluded(clauses: tuple[ClauseResult, ...], conditions: tuple[ClauseResult, ...]) -> Judgement:
+    """The judgement that measured clauses give behind their positive control."""
+    return Judgement(clauses, _unable(conditions) or _out_of_reach(clauses), conditions)
 
 
 def judge_both(
@@ -253,8 +258,7 @@ def judge_both(
         return undecided, undecided
 
 
-def unable(conditions: tuple[ClauseResult, ...]) -> str:
-    """Why a claim cannot be judged where its positive control does not hold; empty where it does."""
+def _unable(conditions: tuple[ClauseResult, ...]) -> str:
     for clause in conditions:
         if clause.verdict != REPLICATES:
             outcome = "failed" if clause.verdict == CONTRADICTS else "is not decided"
