@@ -40,20 +40,27 @@ def test_gram_distances_equal_the_difference_tensor():
     projected = torch.randn(2, 3, 7, 5, dtype=torch.double)
     differences = projected[..., :, None, :] - projected[..., None, :, :]
     assert torch.allclose(structural.squared_distances(projected), differences.square().sum(-1))
-    assert torch.autograd.gradcheck(structural.squared_distances, projected.double().requires_grad_())
+
+
+def test_gradient_of_the_distance_loss_is_the_one_of_its_definition():
+    distances = torch.from_numpy(trees.tree_distances([-1, 0, 1, 1, 0, 4, 4])).double()
+    weight = torch.rand(7, 7, dtype=torch.double)
+    weight = weight + weight.T  # a pair counts as its reverse does
+    projected = torch.randn(2, 3, 7, 5, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda words: structural._PairMisses.apply(words, distances, weight), projected)
 
 
 def test_batched_loss_equals_the_definition_sentence_by_sentence():
     generator = torch.Generator().manual_seed(0)
     vectors = [torch.randn(2, n, 6, generator=generator) for n in (3, 7, 5)]
     heads = [range(-1, n - 1) for n in (3, 7, 5)]  # each word hangs under the one before it
-    transform, origin = torch.randn(2, 4, 6, 2, generator=generator), torch.zeros(2, 4, 1, 2)
+    transform, origin = torch.randn(2, 6, 4, 2, generator=generator), torch.zeros(2, 4, 1, 2)
     tasks = (trees.tree_distances, structural._distance_loss), (trees.tree_depths, structural._depth_loss)
     for target, loss in tasks:
         gold = [torch.from_numpy(target(tree)).float() for tree in heads]
         found = loss(transform, origin, structural._padded(vectors, gold))
         for place, (words, answer) in enumerate(zip(vectors, gold, strict=True)):
-            projected = words[:, None] @ transform
+            projected = words[:, None] @ transform.transpose(1, 2)
             if answer.ndim == 2:
                 guess = (projected[..., :, None, :] - projected[..., None, :, :]).square().sum(-1)
                 expected = (guess - answer).abs().mean((-1, -2))

@@ -8,7 +8,7 @@ distances come from the Gram matrix, so no tensor of differences is ever built.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,26 +22,31 @@ Vectors = Sequence[torch.Tensor]
 
 def squared_distances(projected: torch.Tensor) -> torch.Tensor:
     """Squared distances between rows, ``(..., words, rank)`` to ``(..., words, words)``, by way of the Gram matrix."""
-    return _SquaredDistances.apply(projected)
+    gram = projected @ projected.mT
+    norms = gram.diagonal(dim1=-2, dim2=-1).clone()
+    return gram.mul_(-2).add_(norms[..., :, None]).add_(norms[..., None, :])
 
 
-class _SquaredDistances(torch.autograd.Function):
-    """The distances with their gradient written out: one product in place of the two that autograd would take."""
+class _PairMisses(torch.autograd.Function):
+    """Weighted absolute differences of squared distances from a target, summed over pairs: ``(...)``.
+
+    Weights and targets are the same for a pair and its reverse. The gradient is written out, from the signs of the
+    differences alone: one product in place of the three passes over all pairs that autograd would make.
+    """
 
     @staticmethod
-    def forward(context, projected: torch.Tensor) -> torch.Tensor:
-        context.save_for_backward(projected)
-        gram = projected @ projected.mT
-        norms = gram.diagonal(dim1=-2, dim2=-1)
-        return (norms[..., :, None] + norms[..., None, :]).sub_(gram, alpha=2)
+    def forward(context, projected: torch.Tensor, target: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        misses = squared_distances(projected).sub_(target)
+        signs = misses.sign().mul_(weight)
+        context.save_for_backward(projected, signs)
+        return misses.mul_(signs).sum((-1, -2))
 
     @staticmethod
-    def backward(context, gradient: torch.Tensor) -> torch.Tensor:
-        (projected,) = context.saved_tensors
-        both = gradient + gradient.mT  # a pair is there twice, as (i, j) and (j, i)
-        pulls = both.neg()
-        pulls.diagonal(dim1=-2, dim2=-1).add_(both.sum(-1))
-        return 2 * (pulls @ projected)
+    def backward(context, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        projected, signs = context.saved_tensors
+        pulls = signs * (-4 * gradient[..., None, None])  # each pair is there twice, and its distance is a square
+        pulls.diagonal(dim1=-2, dim2=-1).sub_(pulls.sum(-1))
+        return pulls @ projected, None, None
 
 
 @dataclass(frozen=True)
@@ -145,10 +150,10 @@ def score_depths(
 
 @dataclass(frozen=True)
 class _Batch:
-    """Sentences of like length, padded: ``words (layers, sentences, words, width)``.
+    """Sentences of like length, padded, one after the other: ``words (layers, sentences * words, width)``.
 
-    ``target`` is what their words or pairs of words should have, ``weight`` of the same shape how much each counts in
-    its sentence's mean: nothing where there is only padding.
+    ``target (sentences, words[, words])`` is what their words or pairs of words should have, ``weight`` of the same
+    shape how much each counts in its sentence's mean: nothing where there is only padding.
     """
 
     words: torch.Tensor
@@ -185,8 +190,8 @@ def _fit(
     train = _batches(vectors, targets, order[aside:], standardise, batch_words)
     development = _batches(vectors, targets, order[:aside] or order, standardise, batch_words)
     layers, _, width = vectors[0].shape
-    noise = (torch.rand(1, seeds, width, min(rank, width), generator=generator) - 0.5) / 100
-    transform = noise.repeat(layers, 1, 1, 1).requires_grad_()
+    noise = (torch.rand(seeds, width, min(rank, width), generator=generator) - 0.5) / 100
+    transform = noise.transpose(0, 1).repeat(layers, 1, 1, 1).requires_grad_()  # seeds are columns of one product
     origin = torch.full((layers, seeds, 1, transform.shape[-1]), 0.05, requires_grad=True)
     optimiser = torch.optim.Adam([transform, origin], lr=learning_rate, fused=True)
     best = _Best(transform, origin)
@@ -198,7 +203,7 @@ def _fit(
             loss(transform, origin, train[place]).mean(-1).sum().backward()
             optimiser.step()
     best.update(transform, origin, development, loss)
-    return StructuralProbe(standardise, best.transform, best.origin)
+    return StructuralProbe(standardise, best.transform.transpose(1, 2), best.origin)
 
 
 class _Best:
@@ -206,21 +211,20 @@ class _Best:
 
     def __init__(self, transform: torch.Tensor, origin: torch.Tensor):
         self.transform, self.origin = transform.detach().clone(), origin.detach().clone()
-        self.loss = torch.full(transform.shape[:2], torch.inf)
+        self.loss = torch.full(origin.shape[:2], torch.inf)
 
     @torch.no_grad()
     def update(self, transform: torch.Tensor, origin: torch.Tensor, batches: list[_Batch], loss) -> None:
         now = torch.cat([loss(transform, origin, batch) for batch in batches], dim=-1).mean(-1)
-        better = (now < self.loss)[:, :, None, None]
+        better = now < self.loss
         self.loss = torch.minimum(now, self.loss)
-        self.transform = torch.where(better, transform, self.transform)
-        self.origin = torch.where(better, origin, self.origin)
+        self.transform = torch.where(better[:, None, :, None], transform, self.transform)
+        self.origin = torch.where(better[:, :, None, None], origin, self.origin)
 
 
 def _distance_loss(transform: torch.Tensor, origin: torch.Tensor, batch: _Batch) -> torch.Tensor:
     """Mean absolute difference over pairs of words: ``(layers, seeds, sentences)``."""
-    misses = (squared_distances(_projected(transform, batch)) - batch.target).abs()
-    return (misses * batch.weight).sum((-1, -2))
+    return _PairMisses.apply(_projected(transform, batch), batch.target, batch.weight)
 
 
 def _depth_loss(transform: torch.Tensor, origin: torch.Tensor, batch: _Batch) -> torch.Tensor:
@@ -230,9 +234,12 @@ def _depth_loss(transform: torch.Tensor, origin: torch.Tensor, batch: _Batch) ->
 
 
 def _projected(transform: torch.Tensor, batch: _Batch) -> torch.Tensor:
-    """``(layers, seeds, sentences, words, rank)``; one matrix product over all the words of the batch."""
-    flat = batch.words.flatten(1, 2)[:, None] @ transform
-    return flat.unflatten(2, batch.words.shape[1:3])
+    """``(layers, seeds, sentences, words, rank)`` by a transform ``(layers, width, seeds, rank)``.
+
+    One matrix product a layer, over all the words of the batch and all seeds.
+    """
+    flat = batch.words @ transform.flatten(2)
+    return flat.unflatten(2, transform.shape[2:]).unflatten(1, batch.target.shape[:2]).movedim(3, 1)
 
 
 def _batches(
@@ -249,8 +256,8 @@ def _batches(
             groups[-1].append(place)
         else:
             groups.append([place])
-    ready = {place: standardise(vectors[place].float()) for place in chosen}
-    return [_padded([ready[place] for place in group], [targets[place] for place in group]) for group in groups]
+    padded = (_padded([vectors[place] for place in group], [targets[place] for place in group]) for group in groups)
+    return [replace(batch, words=standardise(batch.words)) for batch in padded]  # padding too, which weighs nothing
 
 
 def _padded(vectors: list[torch.Tensor], targets: list[torch.Tensor]) -> _Batch:
@@ -262,7 +269,7 @@ def _padded(vectors: list[torch.Tensor], targets: list[torch.Tensor]) -> _Batch:
         words[:, place, : len(gold)] = vector
         target[place][own] = gold
         weight[place][own] = 1 / gold.numel()
-    return _Batch(words, target, weight)
+    return _Batch(words.flatten(1, 2), target, weight)
 
 
 def _over_lengths(scores: list[np.ndarray], heads: Sequence[trees.Heads]) -> np.ndarray:
