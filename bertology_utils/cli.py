@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -54,22 +55,49 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Run fresh chapters again.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Let chapters use the network.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep the results under results/runs/ as well.")] = False,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option("--claim", "-c", help="Only the cells that this claim needs, always run anew. May be repeated."),
+    ] = None,
     root: Root = None,
 ) -> None:
     """Execute chapters on models, in parallel, and keep what is fresh."""
     from bertology_utils.project import plan
     from bertology_utils.running.runner import run_jobs
-    from bertology_utils.verdicts.recorded import keep, require_keepable
+    from bertology_utils.verdicts.recorded import keep, require_keepable, result_of
 
     planned = plan(book_folder(root), chapters, model, profile, seed, online)
+    if claim:
+        planned = only_claims(planned, claim, named=bool(chapters))
+        force = True
     if record:
         require_keepable(planned)
     console = Console(stderr=True)
     outcomes = run_jobs(planned, workers=jobs, scheduler=scheduler, force=force, online=online, console=console)
     check(outcomes, len(planned))
+    if claim:
+        show(
+            ["claim", "model", "verdict"],
+            [(r["id"], r["model"], r["verdict"]) for j in planned for r in result_of(j)["results"]],
+        )
     if record:
         written = keep(planned)
         print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")
+
+
+def only_claims(planned: list, claims: list[str], named: bool) -> list:
+    """The planned jobs of the claims' chapters, each for its claims alone.
+
+    Raises `BertologyError` for an unknown claim, and for one that is not of the chapters that were `named`.
+    """
+    from bertology_utils.verdicts.ledger import claim_by_id
+
+    chapters = {claim: claim_by_id(claim).notebook for claim in dict.fromkeys(claims)}
+    for claim, chapter in chapters.items():
+        if named and chapter not in {job.chapter for job in planned}:
+            raise BertologyError(f"The claim '{claim}' is tested in the chapter '{chapter}'.")
+    own = ((job, tuple(claim for claim, chapter in chapters.items() if chapter == job.chapter)) for job in planned)
+    return [replace(job, claims=wanted) for job, wanted in own if wanted]
 
 
 def check(outcomes: list, planned: int) -> None:

@@ -64,17 +64,22 @@ EXTRA_MODELS = {
 
 @dataclass(frozen=True)
 class Job:
-    """One chapter on one model under one profile; `part` paths are moved over the final ones when complete."""
+    """One chapter on one model under one profile; `part` paths are moved over the final ones when complete.
+
+    With `claims`, only the cells that these need.
+    """
 
     root: Path
     chapter: str
     model: str = DEFAULT_MODEL
     profile: str = DEFAULT_PROFILE
     seed: int = 0
+    claims: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
-        return f"{self.chapter} · {self.model}" + (f" · seed {self.seed}" if self.seed else "")
+        seed = f"seed {self.seed}" if self.seed else ""
+        return " · ".join(filter(None, [self.chapter, self.model, seed, ", ".join(self.claims)]))
 
     @property
     def source(self) -> Path:
@@ -82,9 +87,11 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """Reruns with another seed lie below the run that the pages show, and never replace it."""
+        """Reruns with another seed and runs of single claims lie below the run that the pages show, and never
+        replace it."""
         folder = self.root / "_executed" / self.profile / model_slug(self.model)
-        return folder / f"seed-{self.seed}" if self.seed else folder
+        folder = folder / f"seed-{self.seed}" if self.seed else folder
+        return folder / "claims" if self.claims else folder
 
     @property
     def notebook(self) -> Path:

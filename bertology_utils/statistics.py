@@ -55,7 +55,7 @@ def short_ends(low: float, high: float, sign: str = "") -> tuple[str, str]:
 
 def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:
     """Named samples as float arrays: 0-d exact, 1-d over items, 2-d `(seeds, items)`."""
-    arrays = {name: np.asarray(values, dtype=float) for name, values in samples.items()}
+    arrays = {name: np.asanyarray(values, dtype=float) for name, values in samples.items()}
     for name, array in arrays.items():
         if array.ndim > 2 or array.size == 0:
             raise ValueError(f"sample '{name}' must be a number, (items,) or (seeds, items), not {array.shape}")
@@ -80,6 +80,7 @@ def bootstrap(
     of either are `widened`. A sample of zeros and ones gets two more items in each resample, successes or failures
     by the toss of a coin: neither a perfect score on few items nor two samples that agree on each of them come with
     an interval of width zero. It is then that of Agresti and Min (2005), 1 / (items + 2) the error of a difference.
+    Items are those that units were made of by `by_unit`: a perfect score must not count for less than an error in it.
 
     Returns:
         `(resamples, values)`.
@@ -93,7 +94,7 @@ def bootstrap(
     means = {}
     for name, array in sorted(arrays.items()):  # in one order, so that the tosses do not depend on the caller's
         drawn = _resampled_means(array, resamples, item_weights, seed_weights)
-        means[name] = _with_two_tosses(drawn, array.shape[-1], rng) if is_binary(array) else drawn
+        means[name] = _with_two_tosses(drawn, array, rng) if is_binary(array) else drawn
     rows = (dict(zip(means, row, strict=True)) for row in zip(*means.values(), strict=True))
     return np.array([statistic(row) for row in rows], dtype=float)
 
@@ -126,17 +127,28 @@ def _resampled_means(
     n = array.shape[-1]
     # Centred, so that single precision costs no digits.
     centre = array.mean()
-    means = items[n] @ (array - centre).astype(np.float32).T
+    means = items[n] @ np.asarray(array - centre, np.float32).T
     if array.ndim == 2:
         means = (means * seeds[len(array)]).sum(1)
     return means.astype(float) + centre
 
 
-def _with_two_tosses(means: np.ndarray, items: int, rng: np.random.Generator) -> np.ndarray:
+def _with_two_tosses(means: np.ndarray, array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    items = getattr(array, "items", array.shape[-1])
     return (means * items + rng.binomial(2, 0.5, len(means))) / (items + 2)
 
 
-def by_unit(values: Sequence[float] | np.ndarray, units: Sequence[str] | Sequence[Sequence[str]]) -> np.ndarray:
+class UnitSamples(np.ndarray):
+    """Values of units that know of how many `items` they were made."""
+
+    items: int
+
+    def __array_finalize__(self, source: np.ndarray | None) -> None:
+        if source is not None and hasattr(source, "items"):
+            self.items = source.items
+
+
+def by_unit(values: Sequence[float] | np.ndarray, units: Sequence[str] | Sequence[Sequence[str]]) -> UnitSamples:
     """One value for each unit that items are made of, in sorted order: (..., items) to (..., units), for `bootstrap`.
 
     Items that share their things are not independent: 120 pairs of 16 things know of 16 things. `units` names the one
@@ -151,7 +163,9 @@ def by_unit(values: Sequence[float] | np.ndarray, units: Sequence[str] | Sequenc
         off = np.repeat(row - row.mean(), parts.shape[1])
         return row.mean() + np.bincount(places.ravel(), off, len(names)) * len(names) / len(row)
 
-    return np.apply_along_axis(of_row, -1, values)
+    samples = np.apply_along_axis(of_row, -1, values).view(UnitSamples)
+    samples.items = values.shape[-1]
+    return samples
 
 
 def percentile_interval(draws: np.ndarray, value: float) -> tuple[float, float]:

@@ -84,9 +84,59 @@ def test_a_type_that_leads_by_luck_does_not_keep_its_lead(tiny_eager, words):
 def test_uniform_attention_is_broad_and_reads_one_everywhere(tiny_eager, words):
     statistics = head_statistics(tiny_eager, words)
     assert evidence.broad_shares(tiny_eager, statistics, words).min() == 1  # untrained heads spread evenly
-    [ratio] = evidence.word_attentions(tiny_eager, words, [[(1, 0)] * len(words)])
+    [ratio] = evidence.word_attentions(tiny_eager, words, [[(1, 0)] * len(words)], in_shares=True)
     assert abs(ratio.mean() - 1) < 0.2
     assert abs(evidence.separator_ratio(tiny_eager, words).mean() - 1) < 0.2
+
+
+def even_maps(specimen, sentences, heads=3):
+    for index, encoding in enumerate(encode_words(specimen, sentences)):
+        yield index, encoding, torch.full((2, heads, len(encoding), len(encoding)), 1 / len(encoding))
+
+
+def lengths_in_pieces(specimen, sentences):
+    return [[encoding.word_ids.count(w) for w in range(len(words))]
+            for words, encoding in zip(sentences, encode_words(specimen, sentences), strict=True)]  # fmt: skip
+
+
+def test_even_attention_is_one_share_for_a_word_of_any_number_of_pieces(tiny_eager):
+    odd = [["the", "zyxgrblk", "slept", "."], ["a", "king", "saw", "qqqqq", "quickly", "."]]
+    pieces = lengths_in_pieces(tiny_eager, odd)
+    assert {1} < {count for counts in pieces for count in counts}
+    forms, shares = evidence.received_shares(tiny_eager, odd, even_maps(tiny_eager, odd))
+    assert forms.tolist() == [*odd[0], *odd[1]]
+    np.testing.assert_allclose(shares, 1, rtol=1e-5)
+    links = [[(0, 1), (0, 3)], [(1, 2), (3, 1)]]  # to and from words of several pieces
+    for found in evidence.word_attentions(tiny_eager, odd, links, even_maps(tiny_eager, odd), in_shares=True):
+        assert found.shape == (2, 2, 3)
+        np.testing.assert_allclose(found, 1, rtol=1e-5)
+
+
+def test_two_words_are_compared_by_attention_summed_over_their_pieces(tiny_eager):
+    odd = [["the", "zyxgrblk", "slept", "."]]
+    [encoding], [counts] = encode_words(tiny_eager, odd), lengths_in_pieces(tiny_eager, odd)
+    [long, short] = evidence.word_attentions(tiny_eager, odd, [[(0, 1)], [(0, 2)]], even_maps(tiny_eager, odd))
+    np.testing.assert_allclose(long, counts[1] / len(encoding), rtol=1e-5)
+    np.testing.assert_allclose(short, counts[2] / len(encoding), rtol=1e-5)
+
+
+def test_a_planted_average_gives_the_target_more_than_twice_its_share(tiny_eager, words):
+    links = [(1, 0)] * len(words)
+    found = evidence.planted_shares(tiny_eager, words, links)
+    sizes = [len(encoding) for encoding in encode_words(tiny_eager, words)]
+    counts = [pieces[0] for pieces in lengths_in_pieces(tiny_eager, words)]
+    plain = [0.8 + 0.2 * size / count for size, count in zip(sizes, counts, strict=True)]
+    np.testing.assert_allclose(found, plain, rtol=1e-5)
+    np.testing.assert_allclose(evidence.planted_shares(tiny_eager, words, links, part=0), 1, rtol=1e-5)
+
+
+def test_the_average_is_one_of_attention_and_not_of_hits():
+    """One strong head outweighs two that lean the other way: the average finds what most heads miss."""
+    right, wrong = (np.array(values)[None, None] for values in ([0.9, 0.1, 0.1], [0.1, 0.2, 0.2]))
+    found = {"antecedent": right, "rival": wrong}
+    assert evidence.antecedent_hits(found).tolist() == [[[1, 0, 0]]]
+    assert evidence.averaged_hits(found).tolist() == [1]
+    assert evidence.averaged_hits({"antecedent": wrong, "rival": right}).tolist() == [0]
 
 
 def test_the_head_of_the_separator_test_brings_its_hits(tiny_eager, sentences):

@@ -7,7 +7,7 @@ from bertology_utils.data.coreference_sets import coreferences
 from bertology_utils.errors import BertologyError
 from bertology_utils.language import coreference
 from bertology_utils.studies import layer_tasks
-from bertology_utils.studies.attention_evidence import antecedent_hits
+from bertology_utils.studies.attention_evidence import antecedent_attentions, antecedent_hits
 
 # word, tag, number, head (from 1), brackets of the mentions
 WOMEN = """The DET _ 2 (person-1
@@ -99,7 +99,8 @@ def test_rules_take_the_annotated_number_and_refuse_people_for_it(folder):
 
 def test_experiments_run_on_gum(folder, tiny_eager):
     items = coreferences(9, source="gum_coref")
-    assert antecedent_hits(tiny_eager, items).shape == (2, tiny_eager.layers, tiny_eager.heads)
+    hits = antecedent_hits(antecedent_attentions(tiny_eager, items))
+    assert hits.shape == (2, tiny_eager.layers, tiny_eager.heads)
     part = layer_tasks.coreference_task(9, 9, source="gum_coref").train
     assert part.labels == ["same", "other"] * 2 and len(part.items) == 4
 

@@ -107,6 +107,7 @@ def test_marvin_linzen_pairs_lines_and_reports_a_broken_pair(folder):
 def test_gulordava_replaces_the_verb_by_its_two_forms(folder):
     (pair,) = rows("gulordava")
     assert pair.good == ("the", "owl", "of", "woods", "sleeps", "here") and pair.bad[4] == "sleep" and pair.focus == 4
+    assert pair.condition == {"sentence": 7, "construction": "P 1"}
     (natural,) = rows("gulordava:linzen")
     assert natural.bad[5] == "sleeps" and natural.condition == {"attractors": 1}
 

@@ -1,6 +1,7 @@
 """LAMA's facts and the factbook's in the book's form, on rows in the sets' formats, written here."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -122,5 +123,9 @@ def test_facts_are_divided_by_what_the_name_tells(folder, tiny, monkeypatch):
     assert found["style"].sum() == found["congruent"].sum() == 3 == len(found["congruent"])
     assert found["incongruent"].sum() == 0 and len(found["incongruent"]) == 3, "as many as agree"
     assert found["misled"].sum() == n - 3 and len(found["told"]) == n
+    assert np.allclose(found["constant"], 1 / 4) and len(found["constant"]) == n, "a guess among the four candidates"
+    two = replace(known, candidates=("green", "red"), log_probabilities=log_probabilities[..., :2])
+    monkeypatch.setattr(lama_names, "told_hits", lambda specimen, scores: np.ones(n, dtype=bool))
+    assert lama_names.names_test(tiny, [known, two])["constant"].mean() == pytest.approx((1 / 4 + 1 / 2) / 2)
     with pytest.raises(BertologyError, match="people"):
         lama_names.names_test(tiny, [])

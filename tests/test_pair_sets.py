@@ -1,5 +1,7 @@
 """Published suites in the form of the generated pairs, on a few rows in the suites' formats, written here."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -131,6 +133,36 @@ def test_the_polarity_item_is_followed_where_it_moves_and_left_where_its_surroun
     assert (scope.focus, scope.bad_focus, scope.good[0]) == (3, 2, "Only")
 
 
+def test_conditions_are_compared_in_environments_that_both_have(folder):
+    found = pair_sets.matched_npi_pairs(9, source="warstadt_npi", least=1)
+    assert {name: len(kept) for name, kept in found.items()} == {"licensor": 1, "scope": 1}
+    assert {(p.condition["condition"], p.condition["npi"]) for kept in found.values() for p in kept} == {
+        ("NPI-only", "ever")
+    }
+    with pytest.raises(BertologyError, match="No environment of 'warstadt_npi' has 20 pairs"):
+        pair_sets.matched_npi_pairs(9, source="warstadt_npi")
+    assert pair_sets.matched_npi_pairs(4, seed=2)["scope"] == pair_sets.npi_pairs(4, "scope", seed=2)
+
+
+def test_each_environment_gives_as_many_pairs_to_one_condition_as_to_the_other(monkeypatch):
+    sizes = {"licensor": {"a": 30, "b": 25, "c": 40}, "scope": {"a": 50, "b": 20, "c": 19}}
+
+    def npi_pairs(n, condition, seed, split, source):
+        named = ({"condition": env, "npi": "ever"} for env, size in sizes[condition].items() for _ in range(size))
+        return [pairs.MinimalPair(("ever",), ("ever",), 0, "npi", name) for name in named]
+
+    monkeypatch.setattr(pair_sets, "npi_pairs", npi_pairs)
+    for n, share in ((1000, 20), (30, 15)):
+        for kept in pair_sets.matched_npi_pairs(n, source="some_suite").values():
+            names = [pair.condition["condition"] for pair in kept]
+            assert (names.count("a"), names.count("b"), len(names)) == (share, share, 2 * share)
+
+
+def test_originals_of_nonsense_are_the_natural_sentences_without_copula(folder):
+    (original,) = pair_sets.natural_originals("gulordava")
+    assert original.good[2] == "read" and original.condition["construction"] == "P 0"
+
+
 def test_diagnostics_put_the_likely_roles_first(folder):
     (pair,) = pair_sets.role_reversal_pairs(source="ettinger")
     assert pair.good[4:] == ("man", "the", "dog", "had", "bitten", ".") and pair.bad[4] == "dog"
@@ -151,7 +183,8 @@ def test_the_likely_roles_are_those_that_the_file_names_first(folder, tmp_path):
     assert (pair.good[4], pair.bad[4]) == ("man", "dog") and pair.good[pair.focus] == "bitten"
 
 
-def test_experiments_run_on_the_suites(folder, tiny, tiny_eager):
+def test_experiments_run_on_the_suites(folder, tiny, tiny_eager, monkeypatch):
+    monkeypatch.setattr(pair_sets, "matched_npi_pairs", partial(pair_sets.matched_npi_pairs, least=1))
     polarity = syntax_clozes.polarity(tiny, 4, source="warstadt_npi")
     assert {name: len(values) for name, values in polarity.items()} == {"licensor": 1, "scope": 1}
     assert syntax_clozes.negation(tiny, source="ettinger")["correlation_not"].shape == (1,)

@@ -66,6 +66,21 @@ def test_nonsense_breaks_selection():
     assert inanimate(False) < 0.2 < 0.5 < inanimate(True)
 
 
+SCOPE_KINDS = ("relative", "conjoined")
+
+
+def test_the_first_word_tells_nothing_about_scope():
+    pairs = npi_pairs(80, "scope")
+    assert sum(pair.good[0] != "the" for pair in pairs) == sum(pair.bad[0] != "the" for pair in pairs) == 40
+
+
+def test_rivals_are_nouns_of_the_other_number_wherever_they_stand():
+    numbers = noun_numbers()
+    for pair in agreement_pairs(60, split="train", seed=2):
+        others = [word for word in pair.good if numbers.get(word, pair.condition["number"]) != pair.condition["number"]]
+        assert len(others) == pair.condition["rivals"]
+
+
 def test_npi_pairs():
     licensors = {"no", "not", "few"}
     for pair in npi_pairs(80, "licensor"):
@@ -76,7 +91,10 @@ def test_npi_pairs():
     for pair in npi_pairs(80, "scope"):
         first, second = pair.differing()
         assert first == 0 < second < pair.focus and Counter(pair.good) == Counter(pair.bad)
-        assert pair.good[0] == pair.bad[second] in licensors
+        above, elsewhere = (first, second) if pair.condition["structure"] == "relative" else (second, first)
+        assert pair.good[above] == pair.bad[elsewhere] in licensors and above == pair.condition["licensor_index"]
+    shared = Counter((p.condition["npi"], p.condition["structure"]) for p in npi_pairs(80, "scope"))
+    assert shared == {(npi, kind): n for npi, n in (("ever", 20), ("any", 10), ("yet", 10)) for kind in SCOPE_KINDS}
     for pair in npi_pairs(80, "npi"):
         assert pair.differing() == (pair.focus,) and not licensors & set(pair.good)
         assert pair.bad[pair.focus] in ("ever", "any", "yet")

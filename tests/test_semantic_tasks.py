@@ -328,3 +328,28 @@ def test_ranking_and_first_components():
     component = word_geometry.first_component(group)
     assert component.shape == (2, 5) and ((component * group.mean(1)).sum(-1) > 0).all()
     assert np.allclose(np.linalg.norm(component, axis=-1), 1)
+
+
+def test_forms_of_one_lemma_are_no_neighbours():
+    """Against the plain definition: the items of other lemmas alone are ranked, each pair counted by hand."""
+    rng = np.random.default_rng(0)
+    lemmas, labels = list("aabbccddde"), list("xxxxyyyyyx")
+    own = rng.normal(size=(5, 6))  # forms of a lemma nearly share their vector, as if by spelling
+    vectors = np.stack([own["abcde".index(lemma)] for lemma in lemmas]) + 0.01 * rng.normal(size=(10, 6))
+    agrees, ranks = [], []
+    for i, vector in enumerate(vectors):
+        cosines = [(float(vector @ v / np.linalg.norm(vector) / np.linalg.norm(v)), labels[j] == labels[i])
+                   for j, v in enumerate(vectors) if lemmas[j] != lemmas[i]]  # fmt: skip
+        agrees.append(max(cosines)[1])
+        pairs = [(a, b) for a, same in cosines if same for b, too in cosines if not too]
+        ranks.append(np.mean([a > b for a, b in pairs]))
+    assert word_neighbours.neighbour_agrees(vectors, labels, lemmas).tolist() == agrees
+    assert np.allclose(word_neighbours.neighbour_ranking(vectors, labels, lemmas), ranks)
+    assert word_neighbours.neighbour_agrees(vectors, labels)[:9].all() and not all(agrees), "else spelling is found"
+    with pytest.raises(BertologyError, match="two lemmas"):
+        word_neighbours.neighbour_agrees(vectors[:2], labels[:2], lemmas[:2])
+
+
+def test_a_lemma_that_is_alone_with_its_label_is_not_ranked():
+    vectors = np.array([[1, 0.1], [1, 0.2], [0.1, 1], [0.2, 1]])
+    assert len(word_neighbours.neighbour_ranking(vectors, list("xxyy"), list("aabc"))) == 2

@@ -103,3 +103,15 @@ def test_samples_that_agree_on_every_item_leave_room_for_doubt(n):
     assert np.mean(np.abs(draws) < 1e-12) < 0.5
     again = bootstrap(lambda means: np.array([means["a"] - means["b"]]), {"b": right, "a": right})
     assert np.array_equal(draws, again)
+
+
+def test_an_error_more_never_makes_the_evidence_stronger():
+    pairs = [(str(a), str(b)) for a in range(16) for b in range(a)]
+
+    def low(errors):
+        right = np.ones(len(pairs))
+        right[:errors] = 0
+        draws = bootstrap(lambda m: np.array([m["right"] - 0.75]), {"right": by_unit(right, pairs)})
+        return np.quantile(draws, 0.025)
+
+    assert low(0) >= low(1) >= low(2) > 0

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from bertology_utils.data import material
+from bertology_utils.data import material, pair_sets
 from bertology_utils.instruments import cloze, grammaticality
 from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.language.perturbations import Perturbed
 from bertology_utils.studies import syntax_clozes
 
@@ -40,7 +41,8 @@ def test_stories_end_in_a_mask_and_have_three_words_to_compare():
 def test_every_experiment_gives_the_samples_of_its_prediction(tiny):
     agreement = syntax_clozes.agreement(tiny, 6)
     assert {"attractors_0", "attractors_3", "nonsense", "unigram", "coverage"} <= set(agreement)
-    assert len(agreement["copulas"]) + len(agreement["other_verbs"]) == len(agreement["attractors_0"])
+    assert len(agreement["copulas"]) + len(agreement["other_verbs"]) == 6
+    assert {"meaningful", "nonsense_alike"} <= set(agreement)
     assert set(syntax_clozes.polarity(tiny, 8)) == {"licensor", "scope"}
     negation = syntax_clozes.negation(tiny)
     assert negation["affirmative"].shape == negation["negated"].shape and len(negation["affirmative"])
@@ -124,4 +126,51 @@ def test_damaged_agreement_prefers_the_agreeing_form_where_words_stand_before_it
 
     monkeypatch.setattr(cloze, "word_log_probability", any_word_before)
     found = syntax_clozes.damaged_agreement(tiny, 6)
-    assert found["intact"].all() and not found["headless"].any() and len(found["shuffled"]) == 6
+    assert found["intact"].all() and not found["headless"].any()
+
+
+def test_damaged_agreement_has_a_rival_in_each_sentence_and_favours_no_form():
+    pairs = syntax_clozes._balanced(syntax_clozes._rivalled(20, 0, "embedded"), 20)
+    assert len(pairs) == 20 and all(pair.condition["rivals"] for pair in pairs)
+    assert [pair.condition["number"] for pair in pairs].count("plural") == 10
+    assert len(syntax_clozes._balanced(pairs[:13], 20)) == 6
+
+
+def pair_of(good: str, bad: str, **condition) -> MinimalPair:
+    return MinimalPair(("it", good), ("it", bad), 1, "agreement", condition)
+
+
+def test_agreement_is_sampled_over_verbs_and_nonsense_over_constructions():
+    units = [syntax_clozes.unit_of(pair_of(*forms)) for forms in (("sleeps", "sleep"), ("sleep", "sleeps"))]
+    assert units[0] == units[1] != syntax_clozes.unit_of(pair_of("eats", "eat"))
+    assert syntax_clozes.unit_of(pair_of("is", "are")) == syntax_clozes.unit_of(pair_of("were", "was"))
+    assert syntax_clozes.unit_of(pair_of("is", "are", construction="L 3")) == "L 3"
+
+
+def test_nonsense_is_compared_in_the_constructions_whose_original_can_be_asked(tiny, monkeypatch):
+    made = [pair_of("sleeps", "sleep", construction=name) for name in ("a", "a", "b", "c")]
+    natural = [pair_of("eats", "eat", construction=name) for name in ("a", "b", "d")]
+    monkeypatch.setattr(pair_sets, "natural_originals", lambda source: natural)
+    monkeypatch.setattr(cloze, "single_piece", lambda specimen, form: 1)
+    monkeypatch.setattr(syntax_clozes, "preferences", lambda specimen, pairs: np.arange(float(len(pairs))))
+    found = syntax_clozes._sense_and_nonsense(tiny, [], made, "gulordava")
+    assert {name: (len(values), values.mean()) for name, values in found.items()} == {
+        "meaningful": (2, 0.5), "nonsense_alike": (2, 1.0)
+    }  # fmt: skip
+
+
+def test_the_article_before_the_blank_is_the_same_for_every_class(tiny, monkeypatch):
+    asked = []
+    monkeypatch.setattr(cloze, "single_piece", lambda specimen, form: 1)
+    monkeypatch.setattr(
+        cloze, "fill_in", lambda specimen, sentences, classes, k: asked.append((sentences, classes)) or sentences
+    )
+    monkeypatch.setattr(cloze, "hits_at", lambda specimen, completions, answers: np.ones(len(answers)))
+    table = syntax_clozes.template_spread(tiny)["table"]
+    assert table.shape[1] >= 25 and not [name for _, classes in asked for name in classes if name[0] in "aeiou"]
+    assert {words[words.index("[MASK]") - 1] for sentences, _ in asked for words in sentences} == {
+        "a",
+        "of",
+        "another",
+        "this",
+    }

@@ -7,7 +7,7 @@ templates, is also cut into training and test pairs, which share no noun.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -22,6 +22,8 @@ AGREEMENT_SOURCES = (EMBEDDED, "gulordava", "marvin_linzen")
 NPI_SOURCES = (EMBEDDED, "warstadt_npi")
 COPULAS = ("is", "are")
 NPIS = ("ever", "any", "yet")
+EVERY = 1_000_000  # more pairs than a suite has, or sentences than a treebank
+LEAST_ALIKE = 20  # pairs of an environment that stand for it
 # Constructions of marvin2018targeted with one noun between subject and verb, by what that noun stands in.
 INTERRUPTED = {
     "pp": ("prep_anim", "prep_inanim"),
@@ -58,6 +60,12 @@ def agreement_pairs(
             f"The set '{source}' has no pairs with {attractors} attractors and {agreeing} agreeing nouns, {split}."
         )
     return draw(found, n, seed)
+
+
+def natural_originals(source: str) -> list[MinimalPair]:
+    """The natural sentences that gulordava's nonsense was made from, one of each construction, without copulas."""
+    natural = (pair for pair in rows(source) if not pair.condition["sentence"])
+    return [pair for pair in natural if pair.good[pair.focus] not in COPULAS and fits(pair.good)]
 
 
 def _corpus(attractors: int, nonsense: bool, agreeing: int, split: str) -> Iterator[MinimalPair]:
@@ -138,6 +146,33 @@ def npi_pairs(
     toggled = (pair for pair in rows(source) if "-" in pair.condition[condition])
     focused = (_on_the_item(pair) for pair in toggled if fits(pair.good) and fits(pair.bad))
     return draw([pair for pair in focused if pair], n, seed)
+
+
+def matched_npi_pairs(
+    n: int, conditions: Sequence[str] = ("licensor", "scope"), seed: int = 0, split: str = "test",
+    source: str = EMBEDDED, least: int = LEAST_ALIKE,
+) -> dict[str, list[MinimalPair]]:  # fmt: skip
+    """`npi_pairs` of several conditions that may be compared: at most `n` of each, as many in one as in the other.
+
+    Of a real set only environments are kept that have, with the same item, at least `least` pairs in every condition;
+    each gives the same number of pairs to each condition. Raises BertologyError where there is none.
+    """
+    if source == EMBEDDED:
+        return {name: npi_pairs(n, name, seed, split) for name in conditions}
+    found = {name: _by_environment(npi_pairs(EVERY, name, seed, split, source)) for name in conditions}
+    common = set.intersection(*({key for key, kept in sets.items() if len(kept) >= least} for sets in found.values()))
+    if not common:
+        raise BertologyError(f"No environment of '{source}' has {least} pairs in each of {', '.join(conditions)}.")
+    share = min([n // len(common), *(len(sets[key]) for sets in found.values() for key in common)])
+    return {name: [pair for key in sorted(common) for pair in sets[key][:share]] for name, sets in found.items()}
+
+
+def _by_environment(found: Sequence[MinimalPair]) -> dict[tuple[str, str], list[MinimalPair]]:
+    """The pairs of each environment and item, in their order."""
+    sets: dict[tuple[str, str], list[MinimalPair]] = {}
+    for pair in found:
+        sets.setdefault((str(pair.condition["condition"]), str(pair.condition["npi"])), []).append(pair)
+    return sets
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,8 @@ def read_marvin_linzen(folder: Path, split: str, variant: str = "") -> Iterator[
 
 def read_gulordava(folder: Path, split: str, variant: str = "") -> Iterator[MinimalPair]:
     """Nonsense agreement sentences; variant "linzen": the filtered test sentences of natural text. Condition:
-    `attractors` there, elsewhere `sentence`: 0 is the natural sentence that the others of its construction vary.
+    `attractors` there, elsewhere `sentence` and `construction`: sentence 0 of a construction is the natural one that
+    the others vary.
 
     Three parallel files: `.text`, `.eval` (index of the verb) and `.gold` (right and wrong form, number of attractors).
     """
@@ -138,9 +139,11 @@ def read_gulordava(folder: Path, split: str, variant: str = "") -> Iterator[Mini
     ):
         for text, place, gold in zip(texts, places, golds, strict=True):
             words, index, columns = text.replace("<eos>", "").split(), int(place), gold.rstrip("\n").split("\t")
-            right, wrong, attractors = columns[1:4] if variant == "linzen" else (columns[6], columns[7], None)
+            natural = variant == "linzen"
+            right, wrong = columns[1:3] if natural else columns[6:8]
             good, bad = ([*words[:index], form, *words[index + 1 :]] for form in (right, wrong))
-            condition = {"sentence": int(columns[2])} if attractors is None else {"attractors": int(attractors)}
+            made = {} if natural else {"sentence": int(columns[2]), "construction": " ".join(columns[:2])}
+            condition = {"attractors": int(columns[3])} if natural else made
             yield MinimalPair(tuple(good), tuple(bad), index, "subject-verb agreement", condition)
 
 

@@ -257,6 +257,7 @@ def train_scalar_mix(
     steps: int = 200,
     learning_rate: float = 0.01,
     penalty: float = PENALTY,
+    evenness: float = 0.0,
     seed: int = 0,
     groups: Sequence[int] | None = None,
 ) -> ScalarMix:
@@ -264,7 +265,8 @@ def train_scalar_mix(
 
     All cumulative mixes train together, as a mask on the mixing logits. Deviations: each layer is standardised, so
     that shares compare like with like, and the study's common factor is left to the classifier's weights. Each seed
-    reads ``items_of_seeds``.
+    reads ``items_of_seeds``. ``evenness`` is the strength of a prior for even shares: without one the weights go on
+    gathering in one layer for as long as training lasts, and their spread tells its length.
     """
     features, target = _checked(features, labels)
     read = items_of_seeds(len(target), seeds, groups, seed)
@@ -282,6 +284,7 @@ def train_scalar_mix(
     def loss(rows: torch.Tensor) -> torch.Tensor:
         logits = _forward(_mixed(shares(), _items(scaled, rows)), stages, bool(hidden))
         prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * read.shape[1])
+        prior = prior + (10 * mixing).square().sum() * evenness / 2
         return _cross_entropy(logits, target[rows]) + prior
 
     parameters = [mixing, *(tensor for stage in stages for tensor in stage)]

@@ -106,6 +106,7 @@ def agreement_pairs(
     verb, inside prepositional phrases (`pp`), a subject relative clause or an object relative clause. Determiners are
     `the` and relative verbs in the past, so that only the subject noun tells the number. `nonsense` breaks selectional
     preferences and keeps the structure (after Gulordava et al. 2018); it has no copulas, as in goldberg2019assessing.
+    `condition` says also how many nouns of the other number there are, before the verb or behind it: `rivals`.
     In the structure "fronted" those nouns stand before the subject: `near the cats , the dog sleeps`.
     """
     _check("structure", structure, (*STRUCTURES, "fronted", "mixed"))
@@ -152,8 +153,14 @@ def _agreement_pair(
         "verb": "lexical" if verb else "copula",
         "subject": sentence.features["subject"],
         "distance": focus - int(sentence.features["subject"]),
+        "rivals": _nouns_of_number(sentence, _other(number)),
     }
     return MinimalPair(sentence.words, _swap(sentence.words, {focus: wrong}), focus, "agreement", condition)
+
+
+def _nouns_of_number(sentence: Sentence, number: str) -> int:
+    """How many common nouns of a number stand in a sentence."""
+    return sum(pair == ("NOUN", number) for pair in zip(sentence.upos, sentence.number, strict=True))
 
 
 def _agreeing_predicate(grammar: Grammar, subject: Phrase, verb: Verb | None) -> tuple[Phrase, str]:
@@ -203,23 +210,33 @@ def npi_pairs(n: int, condition: str = "licensor", seed: int = 0, split: str = "
     """Negative polarity items (`ever`, `any`, `yet`) and what licenses them (warstadt2019investigating).
 
     `licensor`: present or replaced ("no dog has ever slept" / "the dog has ever slept"). `scope`: in both sentences,
-    but only in the good one above the item ("no dog that the boys saw has ever slept" / "the dog that no boys saw has
-    ever slept"). `npi`: no licensor, a neutral word or the item ("the dog has often slept" / "the dog has ever slept").
+    but only in the good one above the item: first in one half ("no dog that the boys saw has ever slept" / "the dog
+    that no boys saw has ever slept"), second in the other ("the boys ran , and no dog has ever slept" / "no boys ran ,
+    and the dog has ever slept"), so that neither the first word nor the licensor's place tells. `npi`: no licensor, a
+    neutral word or the item ("the dog has often slept" / "the dog has ever slept").
     `focus` is always the item's place; `differing()` says where the sentences differ.
     """
     _check("condition", condition, NPI_CONDITIONS)
     grammar = Grammar(split, seed)
-    build = {"licensor": _licensor_pair, "scope": _scope_pair, "npi": _neutral_pair}[condition]
-    return _mixed(grammar, [build(grammar, ("ever", "any", "ever", "yet")[i % 4]) for i in range(n)])
+    builds = {
+        "licensor": (_licensor_pair,), "scope": (_relative_scope_pair, _conjoined_scope_pair), "npi": (_neutral_pair,)
+    }[condition]  # fmt: skip
+    # one item's sentences are shared out evenly, over eight pairs
+    chosen = [builds[(i + i // 4) % len(builds)] for i in range(n)]
+    return _mixed(grammar, [build(grammar, ("ever", "any", "ever", "yet")[i % 4]) for i, build in enumerate(chosen)])
 
 
 def _npi_sentence(
-    grammar: Grammar, npi: str, determiner: str, number: str, middle: str = "", relative: bool = False
+    grammar: Grammar, npi: str, determiner: str, number: str, middle: str = "", structure: str = "simple"
 ) -> tuple[Sentence, int]:
-    """`<determiner> dog (that the boys saw) has (<middle>) (ever) eaten (any) bread (yet) .` and the item's index."""
+    """`<determiner> dog has (<middle>) (ever) eaten (any) bread (yet) .` and the item's index.
+
+    In the structure "relative" the subject has a clause ("that the boys saw") behind it, in "conjoined" before it
+    ("the boys ran , and"), with one more noun of its number.
+    """
     verb = grammar.verb("transitive" if npi == "any" else grammar.pick(("intransitive", "transitive")))
     subject = grammar.common_noun(grammar.kind(verb.subjects), "agent", "nsubj", number, 0, determiner)
-    if relative:
+    if structure == "relative":
         subject.parts.append(_interruption(grammar, subject, [number], "object_relative"))
     auxiliary, participle = grammar.conjugate(verb, subject, "present", "perfect")
     group = [auxiliary] + [Word(middle, "ADV", "advmod")] * bool(middle)
@@ -232,8 +249,19 @@ def _npi_sentence(
     inner = Phrase("VP", [participle, *complements], 0)
     inner.parts.extend([Word("yet", "ADV", "advmod")] * (npi == "yet"))
     predicate = Phrase("VP", [*group, inner], len(group))
-    sentence = grammar.finish(Phrase("S", [subject, predicate], 1, "root"))
+    clause = Phrase("S", [subject, predicate], 1, "root")
+    sentence = grammar.finish(_conjoined(grammar, number, clause) if structure == "conjoined" else clause)
     return sentence, sentence.words.index(npi)
+
+
+def _conjoined(grammar: Grammar, number: str, clause: Phrase) -> Phrase:
+    """`the boys ran , and`, before a clause."""
+    verb = grammar.verb("intransitive")
+    subject = grammar.common_noun(grammar.kind(verb.subjects), "agent", "nsubj", number, 0, "the")
+    past = Phrase("VP", [Word(verb.past, "VERB", "dep", None, "past", lemma=verb.base)], 0)
+    clause.deprel = "conj"
+    joined = Phrase(None, [Word(",", "PUNCT", "punct"), Word("and", "CCONJ", "cc"), clause], 2, "conj")
+    return Phrase("S", [subject, past, joined], 1, "root")
 
 
 def _licensor_pair(grammar: Grammar, npi: str) -> MinimalPair:
@@ -252,15 +280,25 @@ def _licensor_pair(grammar: Grammar, npi: str) -> MinimalPair:
     )
 
 
-def _scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
+def _relative_scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
+    """The licensor is the first determiner in the good sentence; in the bad one it is inside a relative clause."""
+    return _scope_pair(grammar, npi, "relative")
+
+
+def _conjoined_scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
+    """The licensor is the first determiner in the bad sentence, of a clause beside that of the item."""
+    return _scope_pair(grammar, npi, "conjoined")
+
+
+def _scope_pair(grammar: Grammar, npi: str, structure: str) -> MinimalPair:
     licensor = grammar.pick(("no", "few"))
     number = "plural" if licensor == "few" else grammar.pick(NUMBERS)
-    sentence, place = _npi_sentence(grammar, npi, licensor, number, relative=True)
-    inner = sentence.words.index("that") + 1
-    bad = _swap(sentence.words, {0: "the", inner: licensor})
-    return MinimalPair(
-        sentence.words, bad, place, "npi", {"condition": "scope", "npi": npi, "licensor": licensor, "licensor_index": 0}
-    )
+    sentence, place = _npi_sentence(grammar, npi, licensor, number, structure=structure)
+    second = sentence.words.index({"relative": "that", "conjoined": "and"}[structure]) + 1
+    above, elsewhere = (0, second) if structure == "relative" else (second, 0)
+    bad = _swap(sentence.words, {above: "the", elsewhere: licensor})
+    condition = {"condition": "scope", "npi": npi, "licensor": licensor, "licensor_index": above}
+    return MinimalPair(sentence.words, bad, place, "npi", condition | {"structure": structure})
 
 
 def _neutral_pair(grammar: Grammar, npi: str) -> MinimalPair:

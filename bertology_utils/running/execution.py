@@ -33,6 +33,7 @@ from bertology_utils.files import read_json, write_json
 from bertology_utils.project import Job, checkpoint_file, is_untrained, split_model
 from bertology_utils.provenance import versions
 from bertology_utils.running.freshness import complete
+from bertology_utils.running.slices import slice_for
 
 Report = Callable[[int, int], None]
 """Called with the number of finished cells and the number of all cells; may raise to stop the chapter."""
@@ -252,9 +253,11 @@ def execute(order: Order, report: Report = lambda done, total: None) -> Outcome:
         job.folder.mkdir(parents=True, exist_ok=True)
         job.discard_parts()
         source = nbformat.read(job.source, as_version=4)
+        if job.claims:
+            source = slice_for(source, job.claims)
         report(0, len(source.cells))
         nb = papermill.execute_notebook(
-            job.source,
+            source,
             None,  # papermill would write half-run notebooks
             parameters={"MODEL": job.model, "PROFILE": job.profile, "SEED": job.seed, "RECORD": str(job.record_part)},
             engine_name="bertology",

@@ -7,7 +7,7 @@ regression. Heads are selected on one half of the items and scored on the other,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,8 @@ from bertology_utils.text import Encoding, encode_words
 from bertology_utils.verdicts.published import published_rows
 
 Words = Sequence[Sequence[str]]
+Maps = Iterable[tuple[int, Encoding, torch.Tensor]]
+"""(sentence index, encoding, map (layers, heads, pieces, pieces)), as `attention_maps` yields them."""
 
 # Universal Dependencies to Stanford Dependencies, where both draw the arc between the same two words.
 STANFORD = {"obj": "dobj", "nmod:poss": "poss", "aux:pass": "auxpass"}
@@ -87,19 +89,29 @@ def special_ratio(specimen: Specimen, statistics: HeadStatistics, sentences: Wor
     return mass / np.array(shares)[:, None]
 
 
-def received_shares(specimen: Specimen, sentences: Words) -> tuple[np.ndarray, np.ndarray]:
-    """For every word, its form and the attention it receives in uniform shares, 1 = its share: two arrays (words,).
+def even_shares(encoding: Encoding) -> np.ndarray:
+    """What attention that falls evenly on all pieces gives each unit of a word-level map: (units,), sums to one.
 
-    Averaged over all rows, heads and layers; special pieces stay units of their own.
+    A word collects the attention to all its pieces, so its even share is theirs and not one part in all units.
+    """
+    even = torch.full((len(encoding), len(encoding)), 1 / len(encoding))
+    return word_level_map(even, encoding, keep_special=True)[0].numpy()
+
+
+def received_shares(specimen: Specimen, sentences: Words, maps: Maps | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """For every word, its form and the attention it receives over its even share: two arrays (words,).
+
+    Averaged over all rows, heads and layers; special pieces stay units of their own. `maps` stand in for the
+    specimen's own.
     """
     forms, shares = [], []
-    for index, encoding, maps in attention_maps(specimen, sentences):
+    for index, encoding, weights in attention_maps(specimen, sentences) if maps is None else maps:
         units = map_units(encoding.word_ids)
-        received = word_level_map(maps, encoding, keep_special=True).mean((0, 1, 2)).numpy()
-        for place, unit in enumerate(units):
+        received = word_level_map(weights, encoding, keep_special=True).mean((0, 1, 2)).numpy()
+        for unit, share in zip(units, received / even_shares(encoding), strict=True):
             if unit >= 0:
                 forms.append(sentences[index][unit])
-                shares.append(received[place] * len(units))
+                shares.append(share)
     return np.array(forms), np.array(shares)
 
 
@@ -228,37 +240,74 @@ def combined_heads(train: Candidates, test: Candidates, seeds: int = 3) -> dict[
 # --- pairs of words -------------------------------------------------------------------------------------------------
 
 
-Maps = Iterable[tuple[int, Encoding, torch.Tensor]]
-"""(sentence index, encoding, map (layers, heads, pieces, pieces)), as `attention_maps` yields them."""
-
-
 def word_attentions(
     specimen: Specimen,
     sentences: Words,
     links: Sequence[Sequence[tuple[int, int]]],
     maps: Maps | None = None,
+    in_shares: bool = False,
 ) -> list[np.ndarray]:
-    """Attention from one word to another over the uniform share, each list of links (sentences, layers, heads).
+    """Attention from one word to all pieces of another, for each list of links: (sentences, layers, heads).
 
-    A list holds one (source, target) for each sentence; all lists are read in one pass. `maps` stand in for the
-    specimen's own, for a planted head.
+    A list holds one (source, target) for each sentence; all lists are read in one pass. `in_shares` divides by the
+    target's even share. `maps` stand in for the specimen's own, for a planted head.
     """
     found: list[dict[int, np.ndarray]] = [{} for _ in links]
     for index, encoding, weights in attention_maps(specimen, sentences) if maps is None else maps:
         units = map_units(encoding.word_ids)
         words = word_level_map(weights, encoding, keep_special=True)
+        even = even_shares(encoding) if in_shares else np.ones(len(units))
         for values, pairs in zip(found, links, strict=True):
             source, target = (units.index(word) for word in pairs[index])
-            values[index] = words[:, :, source, target].numpy() * len(units)
+            values[index] = words[:, :, source, target].numpy() / even[target]
     return [np.stack([values[index] for index in range(len(sentences))]) for values in found]
 
 
-def antecedent_hits(specimen: Specimen, items: Sequence[Coreference], maps: Maps | None = None) -> np.ndarray:
+def _planted_maps(specimen: Specimen, sentences: Words, targets: Sequence[int], part: float) -> Maps:
+    """Maps of one head that gives `part` of its attention to a sentence's target word and deals out the rest evenly."""
+    for index, (encoding, target) in enumerate(zip(encode_words(specimen, sentences), targets, strict=True)):
+        weights = torch.full((len(encoding), len(encoding)), (1 - part) / len(encoding))
+        pieces = [place for place, word in enumerate(encoding.word_ids) if word == target]
+        weights[:, pieces] += part / len(pieces)
+        yield index, encoding, weights[None, None]
+
+
+def planted_shares(
+    specimen: Specimen, sentences: Words, links: Sequence[tuple[int, int]], part: float = 0.2
+) -> np.ndarray:
+    """Even shares that the target of each link gets from a planted average of heads: (sentences,).
+
+    The source gives `part` of its attention to the target and the rest evenly. The positive control of what
+    `word_attentions` finds along the same links: were attention not weak, would these sentences show it?
+    """
+    maps = _planted_maps(specimen, sentences, [target for _, target in links], part)
+    [shares] = word_attentions(specimen, sentences, [links], maps, in_shares=True)
+    return shares.mean((1, 2))
+
+
+def antecedent_attentions(
+    specimen: Specimen, items: Sequence[Coreference], maps: Maps | None = None
+) -> dict[str, np.ndarray]:
+    """Attention from the pronoun to `antecedent` and `rival`, each (items, layers, heads).
+
+    Summed over a word's pieces and not in shares: a head picks the word to which it gives more (clark2019what).
+    """
+    links = {name: [(item.pronoun, getattr(item, name)) for item in items] for name in ("antecedent", "rival")}
+    found = word_attentions(specimen, [list(item.words) for item in items], list(links.values()), maps)
+    return dict(zip(links, found, strict=True))
+
+
+def antecedent_hits(attentions: dict[str, np.ndarray]) -> np.ndarray:
     """Whether a head's attention from the pronoun prefers the antecedent to its rival: (items, layers, heads)."""
-    sentences = [list(item.words) for item in items]
-    links = [[(item.pronoun, item.antecedent) for item in items], [(item.pronoun, item.rival) for item in items]]
-    right, wrong = word_attentions(specimen, sentences, links, maps)
-    return (right > wrong).astype(float)
+    return (attentions["antecedent"] > attentions["rival"]).astype(float)
+
+
+def averaged_hits(attentions: dict[str, np.ndarray]) -> np.ndarray:
+    """Whether attention averaged over all heads and layers prefers the antecedent: (items,).
+
+    lin2019open averages attention over the heads of each layer; here one average is asked, as one head is.
+    """
+    return (attentions["antecedent"].mean((1, 2)) > attentions["rival"].mean((1, 2))).astype(float)
 
 
 def planted_antecedents(
@@ -270,17 +319,9 @@ def planted_antecedents(
     The positive control of `antecedent_hits`, scored by it: were such a head there, would these items show it?
     """
     found = np.random.default_rng(seed).random(len(items)) < right
-
-    def planted() -> Iterator[tuple[int, Encoding, torch.Tensor]]:
-        encodings = encode_words(specimen, [list(item.words) for item in items])
-        for index, (encoding, item, hit) in enumerate(zip(encodings, items, found, strict=True)):
-            weights = torch.full((len(encoding), len(encoding)), 0.1 / len(encoding))
-            wanted = item.antecedent if hit else item.rival
-            target = [place for place, word in enumerate(encoding.word_ids) if word == wanted]
-            weights[:, target] += 0.9 / len(target)
-            yield index, encoding, weights[None, None]
-
-    return antecedent_hits(specimen, items, planted())
+    targets = [item.antecedent if hit else item.rival for item, hit in zip(items, found, strict=True)]
+    maps = _planted_maps(specimen, [list(item.words) for item in items], targets, part=0.9)
+    return antecedent_hits(antecedent_attentions(specimen, items, maps))
 
 
 def distractor_confusion(specimen: Specimen, pairs: Sequence) -> np.ndarray:
@@ -327,11 +368,12 @@ def frame_edges(sentences: Sequence, seed: int = 0) -> list[tuple[int, tuple[int
 
 
 def frame_attention(specimen: Specimen, sentences: Sequence, seed: int = 0) -> dict[str, np.ndarray]:
-    """Attention over uniform along frame edges and along matched pairs: name -> (edges, layers, heads)."""
+    """Attention in even shares along frame edges and along matched pairs: name -> (edges, layers, heads)."""
     edges = frame_edges(sentences, seed)
     words = [list(sentences[index].words) for index, _, _ in edges]
     links = [[frame for _, frame, _ in edges], [pair for _, _, pair in edges]]
-    return dict(zip(("frame", "matched"), word_attentions(specimen, words, links), strict=True))
+    found = word_attentions(specimen, words, links, in_shares=True)
+    return dict(zip(("frame", "matched"), found, strict=True))
 
 
 def top_heads(scores: np.ndarray, count: int = 2) -> list[tuple[int, int]]:

@@ -271,7 +271,7 @@ def known_premises(
     """Samples by thing for "facts are not combined": conclusions, and those whose two premises are known.
 
     All three are booleans (items,). Where no item has both premises, `conclusion_known` falls back to all conclusions
-    (the prediction's other clauses then fail, as they ask for known premises).
+    (the positive control then fails, as it asks for known premises).
     """
     known = member & general
     if not known.any():

@@ -26,10 +26,11 @@ def names_test(specimen: Specimen, found: Sequence[RelationScores]) -> dict[str,
 
     A name tells a fact if the object is among its three best guesses (`FIRST`), candidates of the relation less each
     one's mean over all names, where the study takes guesses among all words. `style`: the best guess is the object;
-    `constant`: the most frequent object is; `congruent` and `incongruent`: the plain prompt finds the object, over as
-    many facts of each relation, so that both choose among the same candidates, and over all facts where there are
-    none; `misled`: it finds the best guess instead; `told`, the positive control: it finds the object behind the
-    sentence that says it. Candidates are taken less their mean throughout.
+    `constant`: what a guess among the relation's candidates hits, for scores less their mean know no frequencies (the
+    most frequent object is the baseline of raw ones); `congruent` and `incongruent`: the plain prompt finds the
+    object, over as many facts of each relation, so that both choose among the same candidates, and over all facts
+    where there are none; `misled`: it finds the best guess instead; `told`, the positive control: it finds the object
+    behind the sentence that says it. Candidates are taken less their mean throughout.
     Raises BertologyError where no relation is about people.
     """
     asked = [scores for scores in found if scores.relation in KINDS]
@@ -45,13 +46,14 @@ def names_test(specimen: Specimen, found: Sequence[RelationScores]) -> dict[str,
 
 
 def _of_relation(specimen: Specimen, scores: RelationScores) -> dict[str, np.ndarray]:
-    """Booleans (facts,) of one relation."""
+    """Samples (facts,) of one relation: booleans, and the share that a guess hits."""
     order = name_scores(specimen, scores).argsort(-1)[:, ::-1]
+    guess = np.full(len(scores.facts), 1 / len(scores.candidates))
     right = order == scores.answers[:, None]
     misled = ~right[:, 0] & (scores.calibrated[0].argmax(-1) == order[:, 0])
     tells = right[:, :FIRST].any(1)
     same = min(tells.sum(), (~tells).sum())  # the facts are in random order, so the first ones are a sample
-    return {"style": right[:, 0], "constant": scores.majority, "misled": misled, "hits": scores.hits[0],
+    return {"style": right[:, 0], "constant": guess, "misled": misled, "hits": scores.hits[0],
             "told": told_hits(specimen, scores), "as_congruent": tells & (tells.cumsum() <= same),
             "as_incongruent": ~tells & ((~tells).cumsum() <= same)}  # fmt: skip
 

@@ -3,7 +3,8 @@
 Depends on `probes` and `layer_tasks`. The mixing weights of one training are one draw: they depend on the sentences
 that the probe saw and on where it started. Each part of the sentences trains a probe of its own, from a start of its
 own, so that an interval over parts covers both. The tasks are those of the study; they are not drawn, and no interval
-is over them.
+is over them. A weak prior for even shares, which the study does not have, keeps the length of training out of the
+result: without it a mix gathers in one layer, sooner or later by how fast its task is learnt.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from bertology_utils.instruments.probes import encode_labels, train_scalar_mix
 from bertology_utils.studies.layer_tasks import TRAINING, LayerFeatures, Part, Task
 
 PARTS = 6
+EVENNESS = 0.01
 
 
 def part_of(whole: Part, place: int, parts: int) -> Part:
@@ -39,5 +41,5 @@ def mixing_shares(
         if len(names) < 2:
             raise BertologyError(f"A part of the task '{task.name}' has a single label; take fewer parts.")
         settings = TRAINING | {"classes": len(names), "seeds": 1, "seed": seed + place, "steps": steps}
-        found.append(train_scalar_mix(vectors, labels, **settings).shares[0, 0].numpy())
+        found.append(train_scalar_mix(vectors, labels, evenness=EVENNESS, **settings).shares[0, 0].numpy())
     return np.stack(found)

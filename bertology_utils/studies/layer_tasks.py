@@ -60,6 +60,11 @@ class Part:
         """The sentence of each item."""
         return [item[0] for item in self.items]
 
+    @property
+    def forms(self) -> list[str]:
+        """The word form of each item that is one word."""
+        return [self.sentences[sentence][word].lower() for sentence, word in self.items]
+
 
 @dataclass(frozen=True)
 class Task:

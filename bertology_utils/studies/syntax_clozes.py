@@ -14,12 +14,12 @@ import torch
 
 from bertology_utils.data import material, pair_sets
 from bertology_utils.data.material import EMBEDDED
-from bertology_utils.data.pair_sets import agreement_pairs, negation_clozes, npi_pairs, role_reversal_pairs
+from bertology_utils.data.pair_sets import EVERY, agreement_pairs, negation_clozes, npi_pairs, role_reversal_pairs
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.grammaticality import SCORED, judgements, load_suite
 from bertology_utils.language.facts import facts
 from bertology_utils.language.grammar_trees import Sentence
-from bertology_utils.language.pairs import Cloze, MinimalPair
+from bertology_utils.language.pairs import NUMBERS, Cloze, MinimalPair
 from bertology_utils.language.perturbations import (
     Perturbed,
     drop_words,
@@ -29,6 +29,7 @@ from bertology_utils.language.perturbations import (
     truncate,
 )
 from bertology_utils.models import Specimen
+from bertology_utils.statistics import by_unit
 from bertology_utils.studies.crossed import role_sensitivity
 
 CLASS_TEMPLATES = (
@@ -36,7 +37,6 @@ CLASS_TEMPLATES = (
     "everyone knows that {ax} is {an} [MASK] .", "the {x} is {an} [MASK] .", "{ax} is a sort of [MASK] .",
     "we call {ax} {an} [MASK] .", "is {ax} {an} [MASK] ?", "{ax} or another [MASK] .", "this [MASK] is {ax} .",
 )  # fmt: skip
-EVERY = 1_000_000  # more sentences than a treebank has
 BE = ("is", "are", "was", "were")
 # context, expected word, another word of its class, a word of another class
 PRAGMATIC = """
@@ -68,9 +68,11 @@ def agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED)
     """Agreement by number of attractors, with two baselines that need no syntax (goldberg2019assessing).
 
     Keys `attractors_0` ... `attractors_3`, `nonsense`, `agreeing` (one noun of the same number between), `unigram`
-    (which form the model prefers without any context), `copulas` and `other_verbs` (the two parts of `attractors_0`).
-    All 0/1 over at most `n` covered pairs, and `coverage (sets,)`, the share of the drawn pairs that are covered.
-    `source` as in `pair_sets.agreement_pairs`; of real sets only marvin2018targeted's has agreeing nouns.
+    (which form the model prefers without any context): at most `n` covered pairs, as samples over what they are made
+    of (`unit_of`). `meaningful` and `nonsense_alike` may be compared, as in `_sense_and_nonsense`. Over pairs, 0/1:
+    `copulas` and `other_verbs`, the two parts of `attractors_0`; `coverage (sets,)` is the share of the drawn pairs
+    that are covered. `source` as in `pair_sets.agreement_pairs`; of real sets only marvin2018targeted's has agreeing
+    nouns.
     """
     drawn = {"seed": seed, "split": "test", "source": source}
     templates = source if source == EMBEDDED else "marvin_linzen"
@@ -80,10 +82,44 @@ def agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED)
     for name, kind in kinds.items():
         sets[name], share = covered_pairs(specimen, n, **drawn | kind)
         coverage.append(share)
-    found = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
-    copular = np.array([pair.good[pair.focus] in BE for pair in sets["attractors_0"]])
-    found |= {"copulas": found["attractors_0"][copular], "other_verbs": found["attractors_0"][~copular]}
-    return found | {"unigram": context_free(specimen, sets["attractors_0"]), "coverage": np.array(coverage)}
+    right = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
+    plain = sets["attractors_0"]
+    copular = np.array([pair.good[pair.focus] in BE for pair in plain])
+    found = {name: _over_units(values, sets[name]) for name, values in right.items()}
+    found["unigram"] = _over_units(context_free(specimen, plain), plain)
+    found |= {"copulas": right["attractors_0"][copular], "other_verbs": right["attractors_0"][~copular]}
+    others = [pair for pair, is_copula in zip(plain, copular, strict=True) if not is_copula]
+    return found | _sense_and_nonsense(specimen, others, sets["nonsense"], source) | {"coverage": np.array(coverage)}
+
+
+def unit_of(pair: MinimalPair) -> str:
+    """What an agreement pair shares with others: its verb, or the construction of Gulordava's nonsense."""
+    forms = sorted({pair.good[pair.focus], pair.bad[pair.focus]})
+    return str(pair.condition.get("construction") or ("be" if set(forms) <= set(BE) else "/".join(forms)))
+
+
+def _sense_and_nonsense(
+    specimen: Specimen, others: Sequence[MinimalPair], nonsense: Sequence[MinimalPair], source: str
+) -> dict[str, np.ndarray]:
+    """`meaningful` and `nonsense_alike`, over `unit_of`: neither has copulas, which are far easier than other verbs.
+
+    The generated sentences differ in nothing else. Gulordava's nonsense is compared with the natural sentence that
+    each construction was taken from, and in the constructions alone whose original verb is covered and no copula.
+    """
+    meaningful = list(others)
+    if source == "gulordava":
+        originals, _ = _covered(specimen, pair_sets.natural_originals(source))
+        shared = {unit_of(pair) for pair in originals} & {unit_of(pair) for pair in nonsense}
+        meaningful, nonsense = ([p for p in part if unit_of(p) in shared] for part in (originals, nonsense))
+    return {
+        name: _over_units(preferences(specimen, part), part)
+        for name, part in (("meaningful", meaningful), ("nonsense_alike", nonsense))
+    }
+
+
+def _over_units(values: np.ndarray, pairs: Sequence[MinimalPair]) -> np.ndarray:
+    """Outcomes of pairs as samples over `unit_of`; nothing where a vocabulary covers no pair."""
+    return by_unit(values, [unit_of(pair) for pair in pairs]) if len(pairs) else values
 
 
 def covered_pairs(specimen: Specimen, n: int, source: str = EMBEDDED, **kind) -> tuple[list[MinimalPair], float]:
@@ -91,11 +127,15 @@ def covered_pairs(specimen: Specimen, n: int, source: str = EMBEDDED, **kind) ->
 
     A real set is read whole, of the grammar four times `n` pairs are asked; `kind` as in `pair_sets.agreement_pairs`.
     """
-    drawn = agreement_pairs(4 * n if source == EMBEDDED else EVERY, source=source, **kind)
+    covered, share = _covered(specimen, agreement_pairs(4 * n if source == EMBEDDED else EVERY, source=source, **kind))
+    return covered[:n], share
+
+
+def _covered(specimen: Specimen, drawn: Sequence[MinimalPair]) -> tuple[list[MinimalPair], float]:
     forms = {side[pair.focus] for pair in drawn for side in (pair.good, pair.bad)}
     known = {form for form in forms if cloze.single_piece(specimen, form) is not None}
     covered = [pair for pair in drawn if {pair.good[pair.focus], pair.bad[pair.focus]} <= known]
-    return covered[:n], len(covered) / len(drawn)
+    return covered, len(covered) / len(drawn)
 
 
 def preferences(specimen: Specimen, pairs: Sequence) -> np.ndarray:
@@ -111,8 +151,11 @@ def context_free(specimen: Specimen, pairs: Sequence) -> np.ndarray:
 
 
 def polarity(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
-    """Is a polarity item more probable with its `licensor`, and inside its `scope`? 0/1 (warstadt2019investigating)."""
-    sets = {name: npi_pairs(n, name, seed=seed, split="test", source=source) for name in ("licensor", "scope")}
+    """Is a polarity item more probable with its `licensor`, and inside its `scope`? 0/1 (warstadt2019investigating).
+
+    Both conditions hold the same environments, as in `pair_sets.matched_npi_pairs`.
+    """
+    sets = pair_sets.matched_npi_pairs(n, seed=seed, source=source)
     return {name: preferences(specimen, pairs) for name, pairs in sets.items()}
 
 
@@ -213,10 +256,12 @@ def damaged_inputs(specimen: Specimen, n: int, seed: int = 0, source: str = EMBE
 def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Agreement (goldberg2019assessing) before and after damage to the sentence (ettinger2019what).
 
-    0/1 over the covered pairs, no attractor between: is the form that agrees with the subject more probable in the
-    `intact` sentence, with its words `shuffled`, and with nothing kept before the verb (`headless`)?
+    Samples over verbs (`unit_of`) of at most `n` covered pairs: is the form that agrees with the subject more probable
+    in the `intact` sentence, with its words `shuffled`, and with nothing kept before the verb (`headless`)? Each
+    sentence has a noun of the other number (`_rivalled`), or the words alone would tell the subject's; and as many
+    subjects are singular as plural, or the likelier form would do without any sentence.
     """
-    pairs = agreement_pairs(n, attractors=0, seed=seed, split="test", source=source)
+    pairs = _balanced(_covered(specimen, _rivalled(n, seed, source))[0], n)
     forms = [(pair.good[pair.focus], pair.bad[pair.focus]) for pair in pairs]
     rng = np.random.default_rng(seed)
     variants = {
@@ -225,10 +270,26 @@ def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = E
         "headless": [truncate(pair.good, pair.focus, 0) for pair in pairs],
     }
     return {
-        name: cloze.preferred(cloze.word_log_probability(
-            specimen, [item.words for item in items], [item.place for item in items], forms)).astype(float)
+        name: _over_units(cloze.preferred(cloze.word_log_probability(
+            specimen, [item.words for item in items], [item.place for item in items], forms)), pairs)
         for name, items in variants.items()
     }  # fmt: skip
+
+
+def _rivalled(n: int, seed: int, source: str) -> list[MinimalPair]:
+    """Agreement pairs with a noun of the other number: behind the verb of generated sentences, where it disturbs the
+    intact sentence least; as the attractor of natural ones, whose other nouns are not annotated."""
+    if source != EMBEDDED:
+        return agreement_pairs(EVERY, attractors=1, seed=seed, split="test", source=source)
+    drawn = agreement_pairs(8 * n, attractors=0, seed=seed, split="test")
+    return [pair for pair in drawn if pair.condition["rivals"]]
+
+
+def _balanced(pairs: Sequence[MinimalPair], n: int) -> list[MinimalPair]:
+    """At most `n` of the pairs, as many with a singular subject as with a plural one."""
+    parts = [[pair for pair in pairs if pair.condition["number"] == number] for number in NUMBERS]
+    share = min(n // 2, *map(len, parts))
+    return [pair for part in parts for pair in part[:share]]
 
 
 def _last_word(sentence: Sentence) -> int:
@@ -292,11 +353,12 @@ def _competence(specimen: Specimen, items: Sequence[tuple], intact: torch.Tensor
 def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
     """Is-a facts through ten paraphrases: `table (templates, facts)` of hits at 1 among the classes, 0/1.
 
+    Only classes that take "a" are asked and offered, or the article before the blank would tell.
     `best_template` and `worst_template`, 0/1 `(facts,)`: chosen on one half of the facts and scored on the other, both
     ways round, so that the spread is no effect of choosing.
     """
     known = [(f.subject, f.object) for f in facts("class")]
-    known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None]
+    known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None and _article(pair[1]) == "a"]
     classes = sorted({category for _, category in known})
     table = np.stack([_hits(specimen, template, known, classes) for template in CLASS_TEMPLATES])
     even = np.arange(len(known)) % 2 == 0
@@ -309,10 +371,13 @@ def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
 
 
 def _hits(specimen: Specimen, template: str, known: Sequence[tuple[str, str]], classes: Sequence[str]) -> np.ndarray:
-    article = {word: "an" if word[0] in "aeiou" else "a" for pair in known for word in pair}
-    sentences = [template.format(x=x, ax=f"{article[x]} {x}", an=article[y]).split() for x, y in known]
+    sentences = [template.format(x=x, ax=f"{_article(x)} {x}", an="a").split() for x, _ in known]
     completions = cloze.fill_in(specimen, sentences, classes, k=1)
     return cloze.hits_at(specimen, completions, [[y] for _, y in known]).astype(float)
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
 
 
 def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str = EMBEDDED) -> dict[str, np.ndarray]:

@@ -25,23 +25,37 @@ def neighbour_overlap(first: np.ndarray, second: np.ndarray, k: int = 10) -> np.
     return np.array([len(set(a) & set(b)) / k for a, b in zip(*lists, strict=True)])
 
 
-def neighbour_agrees(vectors: np.ndarray, labels: Sequence) -> np.ndarray:
-    """Whether an item's nearest other item has its label: booleans (items,), from vectors (items, width)."""
-    labels = np.asarray(labels)
-    return labels[_neighbours(vectors, 1)[:, 0]] == labels
+def neighbour_agrees(vectors: np.ndarray, labels: Sequence, lemmas: Sequence | None = None) -> np.ndarray:
+    """Whether an item's nearest other item has its label: booleans (items,), from vectors (items, width).
+
+    Items of one lemma are no neighbours of each other: that *dogs* is near *dog* says nothing about animals. Without
+    `lemmas` each item is its own. Raises BertologyError where all items are of one lemma.
+    """
+    labels, own = np.asarray(labels), _of_one_lemma(labels, lemmas)
+    if own.all(1).any():
+        raise BertologyError("Neighbours need items of two lemmas or more.")
+    similarity = np.where(own, -np.inf, unit(vectors) @ unit(vectors).T)
+    return labels[similarity.argmax(1)] == labels
 
 
-def neighbour_ranking(vectors: np.ndarray, labels: Sequence) -> np.ndarray:
+def neighbour_ranking(vectors: np.ndarray, labels: Sequence, lemmas: Sequence | None = None) -> np.ndarray:
     """How often an item with its label is nearer to an item than one with another label: (items,), 0.5 is chance.
 
     All pairs of such items are counted (the area under a ROC curve, by cosine), ties as one half; from vectors
-    (items, width). An item that is alone with its label is left out.
+    (items, width). Items of its own lemma are not compared, as in `neighbour_agrees`; an item that is then alone with
+    its label is left out.
     """
     labels, similarity = np.asarray(labels), unit(vectors) @ unit(vectors).T
-    alike = labels[:, None] == labels
-    own = alike & ~np.eye(len(labels), dtype=bool)
-    rows = [(row[same][:, None], row[~label]) for row, same, label in zip(similarity, own, alike, strict=True)]
+    alike, others = labels[:, None] == labels, ~_of_one_lemma(labels, lemmas)
+    masks = zip(similarity, alike & others, ~alike & others, strict=True)
+    rows = [(row[same][:, None], row[different]) for row, same, different in masks]
     return np.array([((a > b) + (a == b) / 2).mean() for a, b in rows if a.size and b.size])
+
+
+def _of_one_lemma(items: Sequence, lemmas: Sequence | None) -> np.ndarray:
+    """Which pairs of items share their lemma, booleans (items, items); without lemmas each item is its own."""
+    _, lemma = np.unique(np.arange(len(items)) if lemmas is None else lemmas, return_inverse=True)
+    return lemma[:, None] == lemma
 
 
 def _neighbours(vectors: np.ndarray, k: int) -> np.ndarray:

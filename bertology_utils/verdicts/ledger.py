@@ -226,7 +226,7 @@ def _result_rows(path: Path, claims: Mapping[str, Claim]) -> list[tuple[str, dic
         record = json.loads(Path(path).read_text(encoding="utf-8"))
         run = record.get("run", {})
         read = [claims[r["id"]].reread(r) if r["id"] in claims else r for r in record["results"]]
-        return [(result["id"], _result_row(result, run)) for result in read]
+        return [(result["id"], _result_row(result, result.get("run", run))) for result in read]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BertologyError(f"{path} is no record of a run. Restore it, or delete it and run its chapter.") from None
 

@@ -1,10 +1,11 @@
 """Recorded runs: records of other specimens and of the `full` profile, kept under `results/runs/`.
 
 A record is what a chapter measured with its provenance (model, checksum, data, seed, commit, versions, date). It lies
-in the repository, so that the pages show it beside the live run of whoever builds the book. Depends on `project`.
+in the repository, so that the pages show it beside the live run of whoever builds the book. Claims that were run alone
+take their old results' places in it, each with its own commit and date. Depends on `project`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +46,49 @@ def keep(jobs: Iterable[Job]) -> list[Path]:
     require_keepable(jobs)
     written = []
     for job in jobs:
-        record = read_json(job.record)
-        if not isinstance(record, dict):
-            raise BertologyError(f"{job.label} has no record to keep: run it first.")
-        run = {key: value for key, value in record["run"].items() if key != "freshness"}
         path = recorded_path(job)
+        record = result_of(job)
+        if job.claims:
+            record = _joined(_recorded_chapter(path, job), record)
+        run = {key: value for key, value in record["run"].items() if key != "freshness"}
         write_json(path, _rounded(record | {"run": run}))
         written.append(path)
     return written
+
+
+def result_of(job: Job) -> dict[str, Any]:
+    """What the job's last run left; of single claims, their results alone.
+
+    Raises:
+        BertologyError: it left nothing, or nothing about one of its claims.
+    """
+    record = read_json(job.record)
+    if not isinstance(record, dict):
+        raise BertologyError(f"{job.label} has no record to keep: run it first.")
+    if not job.claims:
+        return record
+    found = {result["id"]: result for result in record["results"]}
+    for claim in job.claims:
+        if claim not in found:
+            raise BertologyError(f"The chapter '{job.chapter}' says nothing of the claim '{claim}' on {job.model}.")
+    return record | {"results": [found[claim] for claim in job.claims]}
+
+
+def _recorded_chapter(path: Path, job: Job) -> dict[str, Any]:
+    kept = read_json(path)
+    if not isinstance(kept, dict):
+        raise BertologyError(f"There is no record of {job.chapter} on {job.model} to put claims into: record it whole.")
+    return kept
+
+
+def _joined(kept: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """A chapter's record with the claims of another run in it, each with that run's origin."""
+    origin = {"run": {key: record["run"][key] for key in ("commit", "when")}}
+    new = {result["id"]: result | origin for result in record["results"]}
+    results = [new.pop(result["id"], result) for result in kept["results"]] + list(new.values())
+    named = {name for result in results for name in result["data"].split(" + ")}
+    sets = kept["data_sets"] | record["data_sets"]
+    return {**kept, "results": results, "data_sets": {name: sets[name] for name in sorted(named & set(sets))}}
 
 
 def _rounded(value: Any) -> Any:
