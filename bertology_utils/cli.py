@@ -31,6 +31,10 @@ INTERRUPTED = "Interrupted; nothing half-written was kept."
 
 Root = Annotated[Path | None, typer.Option("--root", help="The book's folder; by default the nearest one above.")]
 Online = Annotated[bool, typer.Option("--online", help="Let data sets of the hub come from the network.")]
+Claims = Annotated[
+    list[str] | None,
+    typer.Option("--claim", "-c", help="Only the cells that this claim needs, always run anew. May be repeated."),
+]
 Profile = Annotated[str, typer.Option("--profile", "-p", help="smoke, live or full.")]
 
 
@@ -55,10 +59,7 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Run fresh chapters again.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Let chapters use the network.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep the results under results/runs/ as well.")] = False,
-    claim: Annotated[
-        list[str] | None,
-        typer.Option("--claim", "-c", help="Only the cells that this claim needs, always run anew. May be repeated."),
-    ] = None,
+    claim: Claims = None,
     root: Root = None,
 ) -> None:
     """Execute chapters on models, in parallel, and keep what is fresh."""
@@ -119,6 +120,7 @@ def rerun(
     seeds: Annotated[int, typer.Option(min=2, help="Reruns, with the seeds 1, 2, ...")] = 5,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
     out: Annotated[Path | None, typer.Option(help="The table; results/reruns.csv by default.", dir_okay=False)] = None,
+    claim: Claims = None,
     root: Root = None,
 ) -> None:
     """Run chapters again with other seeds, keep their verdicts and how far values spread, and say how many flip."""
@@ -127,13 +129,15 @@ def rerun(
 
     folder = book_folder(root)
     planned = reruns.plan_reruns(folder, chapters, model, profile, seeds)
+    if claim:
+        planned = only_claims(planned, claim, named=bool(chapters))
     if profile == "smoke" and out is None:
         raise BertologyError("A smoke run is a test of the code: name a file of your own for its verdicts with --out.")
-    check(run_jobs(planned, workers=jobs, console=Console(stderr=True)), len(planned))
+    check(run_jobs(planned, workers=jobs, force=bool(claim), console=Console(stderr=True)), len(planned))
     verdicts = reruns.verdicts_of(planned)
-    reruns.write(out or folder / reruns.PATH, verdicts)
+    reruns.write(out or folder / reruns.PATH, verdicts, alone=bool(claim))
     if out is None:
-        reruns.write_checks(folder / reruns.CHECKS, reruns.checks_of(planned))
+        reruns.write_checks(folder / reruns.CHECKS, reruns.checks_of(planned), alone=bool(claim))
     rows = [
         (chapter, str(found.claims), str(found.seeds), f"{found.flipped}/{found.verdicts}", str(found.opposed))
         for (_, _, chapter), found in reruns.by_chapter(verdicts).items()

@@ -202,3 +202,13 @@ def test_the_recorded_benchmarks_stand_beside_the_plain_ways():
     told = ("a &lt; b", "by hand", "2 seconds", "0.5 seconds", "4 (3 to 5)", "3, reached", "yes")
     assert all(f">{text}<" in html for text in told)
     assert speed_table([]) == ""
+
+
+def test_claims_that_were_run_again_alone_replace_their_own_verdicts(tmp_path):
+    old = [reruns.Verdict("syntax", claim, "m", "live", 1, "replicates", "abc", "2026-01-01") for claim in ("a", "b")]
+    reruns.write(tmp_path / "reruns.csv", old)
+    reruns.write(tmp_path / "reruns.csv", [replace(old[0], verdict="contradicts")], alone=True)
+    assert [(v.claim, v.verdict) for v in reruns.read(tmp_path / "reruns.csv")] == [
+        ("a", "contradicts"),
+        ("b", "replicates"),
+    ]

@@ -1,5 +1,5 @@
-"""Reruns of chapters with other seeds: their verdicts, and how many of them flip. Depends on `project` and on
-`predictions` (the names of verdicts).
+"""Reruns of chapters with other seeds: their verdicts, and how many of them flip. Depends on `project`, on `recorded`
+(what a run left) and on `predictions` (the names of verdicts).
 
 A seed draws the items (where there are more than a test asks), the weights that probes start from and the resamples of
 the intervals; the split into training and test words does not depend on it. The verdicts are kept in
@@ -17,10 +17,11 @@ import numpy as np
 from scipy import stats
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_csv, read_json, write_csv
+from bertology_utils.files import read_csv, write_csv
 from bertology_utils.project import Job, plan
 from bertology_utils.statistics import LEVEL, ROUNDING
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES
+from bertology_utils.verdicts.recorded import result_of
 
 PATH = Path("results") / "reruns.csv"
 CHECKS = Path("results") / "interval_checks.csv"
@@ -94,7 +95,7 @@ def verdicts_of(jobs: Iterable[Job]) -> list[Verdict]:
     """
     found = []
     for job in jobs:
-        record = _record(job)
+        record = result_of(job)
         origin = (str(record["run"]["commit"]), str(record["run"]["when"]))
         found += [
             Verdict(job.chapter, result["id"], result["model"], job.profile, job.seed, result["verdict"], *origin)
@@ -102,13 +103,6 @@ def verdicts_of(jobs: Iterable[Job]) -> list[Verdict]:
             if result["verdict"] != NOT_TESTABLE
         ]
     return found
-
-
-def _record(job: Job) -> dict:
-    record = read_json(job.record)
-    if not isinstance(record, dict):
-        raise BertologyError(f"{job.label} has no record: run it first.")
-    return record
 
 
 def checks_of(jobs: Iterable[Job]) -> list[IntervalCheck]:
@@ -122,7 +116,7 @@ def checks_of(jobs: Iterable[Job]) -> list[IntervalCheck]:
     """
     measured: dict[tuple[str, ...], list[tuple[float, float]]] = {}
     for job in jobs:
-        for result in _record(job)["results"]:
+        for result in result_of(job)["results"]:
             for clause in result.get("clauses") or ():
                 key = (job.chapter, result["id"], clause["text"], result["model"], job.profile)
                 error = (clause["high"] - clause["low"]) / (2 * stats.norm.ppf((1 + LEVEL) / 2))
@@ -144,14 +138,17 @@ def typical_spread(checks: Sequence[IntervalCheck]) -> float:
     return float(np.median([c.ratio / np.sqrt(stats.chi2.median(c.seeds - 1) / (c.seeds - 1)) for c in checks]))
 
 
-def write_checks(path: Path, checks: Sequence[IntervalCheck]) -> None:
-    """Adds checks to a csv file; earlier ones of the same chapter, model and profile are replaced."""
+def write_checks(path: Path, checks: Sequence[IntervalCheck], alone: bool = False) -> None:
+    """Adds checks to a csv file; earlier ones of the same chapter, model and profile are replaced, or with `alone`
+    those of the same claims."""
 
     def run(check: IntervalCheck) -> tuple:
-        return check.chapter, check.model, check.profile
+        return check.chapter, check.model, check.profile, check.claim if alone else ""
 
     new = set(map(run, checks))
-    kept = sorted([c for c in read_checks(path) if run(c) not in new] + list(checks), key=lambda c: (*run(c), c.claim))
+    kept = sorted(
+        [c for c in read_checks(path) if run(c) not in new] + list(checks), key=lambda c: (*run(c)[:3], c.claim)
+    )
     write_csv(path, map(asdict, kept), [field.name for field in fields(IntervalCheck)])
 
 
@@ -161,14 +158,15 @@ def read_checks(path: Path) -> list[IntervalCheck]:
     return [IntervalCheck(**row | {name: kind(row[name]) for name, kind in kinds.items()}) for row in read_csv(path)]
 
 
-def write(path: Path, verdicts: Sequence[Verdict]) -> None:
-    """Adds verdicts to a csv file; earlier ones of the same chapter, model, profile and seed are replaced."""
+def write(path: Path, verdicts: Sequence[Verdict], alone: bool = False) -> None:
+    """Adds verdicts to a csv file; earlier ones of the same chapter, model, profile and seed are replaced, or with
+    `alone` those of the same claims."""
 
     def run(verdict: Verdict) -> tuple:
-        return verdict.chapter, verdict.model, verdict.profile, verdict.seed
+        return verdict.chapter, verdict.model, verdict.profile, verdict.seed, verdict.claim if alone else ""
 
     new = set(map(run, verdicts))
-    kept = sorted([v for v in read(path) if run(v) not in new] + list(verdicts), key=lambda v: (run(v), v.claim))
+    kept = sorted([v for v in read(path) if run(v) not in new] + list(verdicts), key=lambda v: (*run(v)[:4], v.claim))
     write_csv(path, map(asdict, kept), [field.name for field in fields(Verdict)])
 
 
