@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_csv, write_csv
 from bertology_utils.project import Job, plan
 from bertology_utils.statistics import LEVEL, ROUNDING
