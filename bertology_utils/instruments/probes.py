@@ -278,13 +278,16 @@ def train_scalar_mix(
     mixing = torch.zeros(len(readable), seeds, layers, requires_grad=True)
     stages = _initial(len(readable), seeds, width, classes, hidden, bool(hidden), seed)
 
-    def shares() -> torch.Tensor:  # the factor lets few steps move far: Adam's steps are small beside a softmax's scale
-        return (10 * mixing).masked_fill(~readable[:, None], -torch.inf).softmax(-1)
+    def scores() -> torch.Tensor:  # the factor lets few steps move far: Adam's steps are small beside a softmax's scale
+        return 10 * mixing
+
+    def shares() -> torch.Tensor:
+        return scores().masked_fill(~readable[:, None], -torch.inf).softmax(-1)
 
     def loss(rows: torch.Tensor) -> torch.Tensor:
         logits = _forward(_mixed(shares(), _items(scaled, rows)), stages, bool(hidden))
         prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * read.shape[1])
-        prior = prior + (10 * mixing).square().sum() * evenness / 2
+        prior = prior + scores().square().sum() * evenness / 2
         return _cross_entropy(logits, target[rows]) + prior
 
     parameters = [mixing, *(tensor for stage in stages for tensor in stage)]

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -138,17 +139,8 @@ def typical_spread(checks: Sequence[IntervalCheck]) -> float:
 
 
 def write_checks(path: Path, checks: Sequence[IntervalCheck], alone: bool = False) -> None:
-    """Adds checks to a csv file; earlier ones of the same chapter, model and profile are replaced, or with `alone`
-    those of the same claims."""
-
-    def run(check: IntervalCheck) -> tuple:
-        return check.chapter, check.model, check.profile, check.claim if alone else ""
-
-    new = set(map(run, checks))
-    kept = sorted(
-        [c for c in read_checks(path) if run(c) not in new] + list(checks), key=lambda c: (*run(c)[:3], c.claim)
-    )
-    write_csv(path, map(asdict, kept), [field.name for field in fields(IntervalCheck)])
+    """Adds checks to a csv file in place of earlier ones of the same chapter, model and profile; see `write`."""
+    _write(path, IntervalCheck, read_checks(path), checks, ("chapter", "model", "profile"), alone)
 
 
 def read_checks(path: Path) -> list[IntervalCheck]:
@@ -158,15 +150,17 @@ def read_checks(path: Path) -> list[IntervalCheck]:
 
 
 def write(path: Path, verdicts: Sequence[Verdict], alone: bool = False) -> None:
-    """Adds verdicts to a csv file; earlier ones of the same chapter, model, profile and seed are replaced, or with
-    `alone` those of the same claims."""
+    """Adds verdicts to a csv file in place of earlier ones of the same chapter, model, profile and seed; with `alone`
+    those of other claims of the chapter stay."""
+    _write(path, Verdict, read(path), verdicts, ("chapter", "model", "profile", "seed"), alone)
 
-    def run(verdict: Verdict) -> tuple:
-        return verdict.chapter, verdict.model, verdict.profile, verdict.seed, verdict.claim if alone else ""
 
-    new = set(map(run, verdicts))
-    kept = sorted([v for v in read(path) if run(v) not in new] + list(verdicts), key=lambda v: (*run(v)[:4], v.claim))
-    write_csv(path, map(asdict, kept), [field.name for field in fields(Verdict)])
+def _write(path: Path, kind: type, old: Sequence, new: Sequence, run: tuple[str, ...], alone: bool) -> None:
+    """Writes old and new rows of a kind, sorted; new ones replace those of their run, and with `alone` claim."""
+    replaced, order = attrgetter(*run, *["claim"] * alone), attrgetter(*run, "claim")
+    gone = set(map(replaced, new))
+    rows = sorted([row for row in old if replaced(row) not in gone] + list(new), key=order)
+    write_csv(path, map(asdict, rows), [field.name for field in fields(kind)])
 
 
 def read(path: Path) -> list[Verdict]:
