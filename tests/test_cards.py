@@ -90,6 +90,15 @@ def test_an_amendment_is_told():
     assert "verdict-note" not in verdict_card(RESULT)
 
 
+def test_amendments_stand_one_by_one_behind_their_last_date():
+    told = (
+        "Amended 2026-11-23, when results were known: more items. Amended 2026-11-24, when results were known: fewer."
+    )
+    card = verdict_card(replace(RESULT, amendment=told))
+    assert "<summary>Amended 2 times, last on 2026-11-24, when results were known</summary>" in card
+    assert "<li>2026-11-23: more items.</li><li>2026-11-24: fewer.</li>" in card
+
+
 def test_table_is_accessible_and_control_is_named():
     tags = parse(verdict_card(RESULT))
     assert {attributes.get("scope") for tag, attributes in tags if tag == "th"} == {"col", "row"}

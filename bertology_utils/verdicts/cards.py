@@ -8,11 +8,14 @@ book/assets/cards.css.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bertology_utils.statistics import ROUNDING, short, short_ends
 from bertology_utils.verdicts.predictions import ClauseResult, deciding
+
+AMENDED = re.compile(r"Amended (\d{4}-\d\d-\d\d)(?:, when results were known)?: ")
 
 # The word always stands beside the icon, so that no verdict is told by colour or sign alone.
 VERDICTS = {
@@ -71,7 +74,7 @@ def verdict_card(result: Result, ledger: str = "../book/ledger.html") -> str:
         _facts(result),
         _clause_table(result),
         _note(f"Of the control: {result.control_reason}." if result.control_reason else ""),
-        _note(result.amendment),
+        _amendments(result.amendment),
         f'<p class="verdict-foot">{_sample(result)}<a href="{html.escape(ledger, quote=True)}#row-{identity}">'
         f"<code>{identity}</code> in the ledger</a></p>",
         "</section>",
@@ -106,6 +109,17 @@ def _reason(reason: str) -> str:
 
 def _note(text: str) -> str:
     return f'<p class="verdict-note">{html.escape(text)}</p>' if text else ""
+
+
+def _amendments(text: str) -> str:
+    """What was changed of a test, one line a date, behind a summary that says so."""
+    _, *parts = AMENDED.split(text)
+    if not parts:
+        return _note(text)
+    dates, changes = parts[::2], [change.strip() for change in parts[1::2]]
+    often = f"Amended {dates[0]}" if len(dates) == 1 else f"Amended {len(dates)} times, last on {dates[-1]}"
+    rows = "".join(f"<li>{date}: {html.escape(change)}</li>" for date, change in zip(dates, changes, strict=True))
+    return f'<details class="verdict-note"><summary>{often}, when results were known</summary><ul>{rows}</ul></details>'
 
 
 def _facts(result: Result) -> str:
