@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from bertology_utils.statistics import ROUNDING, short, short_ends
 from bertology_utils.verdicts.predictions import ClauseResult, deciding
 
-AMENDED = re.compile(r"Amended (\d{4}-\d\d-\d\d)(?:, when results were known)?: ")
+AMENDED = re.compile(r"Amended (\d{4}-\d\d-\d\d), when results were known: ")
 
 # The word always stands beside the icon, so that no verdict is told by colour or sign alone.
 VERDICTS = {
