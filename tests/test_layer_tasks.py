@@ -7,6 +7,7 @@ import torch
 from bertology_utils.activations import word_vectors
 from bertology_utils.data.material import Treebank, train_and_test
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.language.coreference import coreferences, nearest_hits, rule_hits
 from bertology_utils.language.grammar import generate
 from bertology_utils.studies import layer_tasks
@@ -136,3 +137,19 @@ def test_fine_tuning_samples_have_their_shapes_and_leave_the_specimen_alone(tiny
     pooled = layer_tasks.pooling_samples(tiny, train, test, seeds=2, epochs=1)
     assert {values.shape for values in pooled.values()} == {(2, len(test))}
     assert all(torch.equal(value, before[name]) for name, value in tiny.model.state_dict().items())
+
+
+def test_the_halves_that_are_rolled_back_are_those_of_their_names(tiny, monkeypatch):
+    as_before = []
+
+    def watched(classifier, specimen, test):
+        pairs = zip(encoder_layers(classifier.encoder), encoder_layers(specimen.encoder), strict=True)
+        as_before.append([all(map(torch.equal, new.parameters(), old.parameters())) for new, old in pairs])
+        return np.ones(len(test), bool)
+
+    monkeypatch.setattr(layer_tasks, "correctness", watched)
+    train, test = layer_tasks.number_examples(12), layer_tasks.number_examples(8, split="test")
+    layer_tasks.finetuning_samples(tiny, train, test, seeds=1, epochs=1)
+    half = tiny.layers // 2
+    bottom = [True] * half + [False] * (tiny.layers - half)
+    assert half and as_before == [bottom, [not same for same in bottom]]
