@@ -5,7 +5,7 @@ prediction of the claims file to both.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,23 +23,39 @@ from bertology_utils.figures.regions import Band, regions
 from bertology_utils.files import write_json
 from bertology_utils.models import Specimen, load, twin, with_attention
 from bertology_utils.project import CHAPTERS, PROFILES
-from bertology_utils.statistics import as_samples
+from bertology_utils.samples import item_count, packed
 from bertology_utils.verdicts import cards
 from bertology_utils.verdicts.conclusions import Themes, conclusions
 from bertology_utils.verdicts.conflicts import Axis, axis_by_name, sentence
+from bertology_utils.verdicts.judging import Tested, judge_claim, needed
 from bertology_utils.verdicts.ledger import Claim, claim_by_id
-from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement, judge_both, judged_fields, parse, verdict
+from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What one closure measured on the specimen and on its untrained twin."""
+    """What one closure measured on the specimen, on its untrained twin, and on further untrained twins."""
 
     model: Any
     twin: Any
+    others: tuple[Any, ...] = ()
 
     def map(self, function: Callable[[Any], Any]) -> "Runs":
-        return Runs(function(self.model), function(self.twin))
+        return Runs(*map(function, (self.model, self.twin)), tuple(map(function, self.others)))
+
+    @classmethod
+    def joined(cls, **named: Any) -> "Runs":
+        """Named samples of each side from several runs; what is not a `Runs` is the same for all sides.
+
+        Of untrained twins there are as many as each of the runs has.
+        """
+        count = min((len(runs.others) for runs in named.values() if isinstance(runs, cls)), default=0)
+
+        def side(pick: Callable[["Runs"], Any]) -> dict[str, Any]:
+            return {name: pick(runs) if isinstance(runs, cls) else runs for name, runs in named.items()}
+
+        others = tuple(side(lambda runs, i=i: runs.others[i]) for i in range(count))
+        return cls(side(lambda runs: runs.model), side(lambda runs: runs.twin), others)
 
 
 class Chapter:
@@ -79,10 +95,17 @@ class Chapter:
         """Where an experiment reads: the book's own material, or under the profile `full` the named data set."""
         return full if self.profile == "full" else EMBEDDED
 
-    def measure(self, evaluate: Callable[[Specimen], Any], eager: bool = False) -> Runs:
-        """Runs one closure on the specimen and on its twin."""
+    def measure(self, evaluate: Callable[[Specimen], Any], eager: bool = False, twins: int = 1) -> Runs:
+        """Runs one closure on the specimen and on its twin; with `twins` on so many untrained twins, each with other
+        weights: five where a measurement is cheap. A smoke run has one."""
         pair = (self.eager, self.eager_twin) if eager else (self.specimen, self.twin)
-        return Runs(*(evaluate(specimen) for specimen in pair))
+        count = 1 if self.profile == "smoke" else twins
+        return Runs(*(evaluate(specimen) for specimen in pair), tuple(map(evaluate, self._other_twins(count, eager))))
+
+    def _other_twins(self, count: int, eager: bool) -> Iterator[Specimen]:
+        for i in range(1, count):
+            other = twin(self.specimen, self.twin.seed + i)
+            yield with_attention(other, "eager") if eager else other
 
     def test(
         self,
@@ -101,21 +124,19 @@ class Chapter:
             data: the source that the samples came from, or several joined by " + ".
         """
         claim = self._claim(identity)
-        samples, control = (runs.model, runs.twin) if isinstance(runs, Runs) else (runs, control)
-        if control is None:
+        samples = runs.model if isinstance(runs, Runs) else runs
+        twins = (runs.twin, *runs.others) if isinstance(runs, Runs) else (control,)
+        if None in twins:
             raise BertologyError(f"The claim '{identity}' is tested without a control.")
-        prediction, given = claim.parsed_prediction, parse(claim.given) if claim.given else None
-        model, control = judge_both(prediction, given, samples, control, self.seed)
-        control = control.as_control(claim.failure)
-        used = as_samples({name: samples[name] for name in prediction.names})
-        n = min((a.shape[-1] for a in used.values() if a.ndim), default=1)
-        seeds = max((len(a) for a in used.values() if a.ndim == 2), default=1)
-        word = verdict(model, control, claim.specific)
-        self._add(claim, word, model.reason, model, control, n, seeds, specimen, data)
+        used = [needed(claim, own) for own in (samples, *twins)]
+        tested = judge_claim(claim, used[0], used[1:])
+        kept = {name: packed(array) for name, array in used[0].items()}
+        control_kept = [{name: packed(array) for name, array in own.items()} for own in used[1:]]
+        self._add(claim, tested, _size(used[0]), specimen, data, {"samples": kept, "control_samples": control_kept})
 
     def not_testable(self, identity: str, reason: str) -> None:
         """Records that a claim cannot be tested here, with the reason."""
-        self._add(self._claim(identity), NOT_TESTABLE, reason, Judgement(), Judgement(), 0, 0)
+        self._add(self._claim(identity), Tested(NOT_TESTABLE, Judgement(reason=reason), Judgement()))
 
     def settle(
         self,
@@ -134,7 +155,7 @@ class Chapter:
             published: the studies' own values, on the same scale.
         """
         axis = axis_by_name(name)
-        model, twin = (axis.evidence(samples, self.seed) for samples in (runs.model, runs.twin))
+        model, twin = (axis.evidence(samples) for samples in (runs.model, runs.twin))
         bands = tuple(Band(s.label, s.region.text, s.region.low, s.region.high) for s in axis.sides)
         figure = regions(
             bands, model.rows, twin.rows, points=points, published=published, scale=axis.scale, caption=_reasons(axis)
@@ -179,32 +200,36 @@ class Chapter:
     def _add(
         self,
         claim: Claim,
-        word: str,
-        reason: str,
-        model: Judgement,
-        control: Judgement,
-        n: int,
-        seeds: int,
+        tested: Tested,
+        size: Mapping[str, int] | None = None,
         specimen: Specimen | None = None,
         data: str = EMBEDDED,
+        kept: Mapping[str, Any] | None = None,
     ) -> None:
-        self.results.append(
-            {
-                "id": claim.id,
-                "prediction": claim.full_prediction,
-                "model": specimen.name if specimen else self.model_name,
-                "model_sha256": (specimen or self.specimen).sha256,
-                "profile": self.profile,
-                "data": " + ".join(sources(data)),
-                "n": int(n),
-                "seeds": int(seeds),
-                "verdict": word,
-                "reason": reason,
-                "anchor": f"notebooks/{self.name}.html#claim-{claim.id}",
-            }
-            | judged_fields(model, control)
-        )
-        display(HTML(cards.verdict_card(_card(claim, word, reason, model, control, n, seeds))))
+        result = {
+            "id": claim.id,
+            "prediction": claim.full_prediction,
+            "model": specimen.name if specimen else self.model_name,
+            "model_sha256": (specimen or self.specimen).sha256,
+            "profile": self.profile,
+            "data": " + ".join(sources(data)),
+            "anchor": f"notebooks/{self.name}.html#claim-{claim.id}",
+            **{"n": 0, "units": 0, "seeds": 0, **(size or {})},
+            **tested.fields,
+            **(kept or {}),
+        }
+        self.results.append(result)
+        display(HTML(cards.verdict_card(cards.card_of(claim, result, tested.model, tested.twins))))
+
+
+def _size(samples: Mapping[str, Any]) -> dict[str, int]:
+    """Items, units and seeds behind the samples of a claim."""
+    drawn = [array for array in samples.values() if array.ndim]
+    return {
+        "n": min(map(item_count, drawn), default=1),
+        "units": min((array.shape[-1] for array in drawn), default=1),
+        "seeds": max((len(array) for array in drawn if array.ndim == 2), default=1),
+    }
 
 
 def _reasons(axis: Axis) -> str:
@@ -212,27 +237,6 @@ def _reasons(axis: Axis) -> str:
     said = ". ".join(f"{side.label}: {side.region.text}, because {side.because}" for side in axis.sides)
     two = " The studies measure different things; one scale holds both." if len(axis.rows) > 1 else ""
     return f"{said}. Bars: 95 % intervals.{two}"
-
-
-def _card(
-    claim: Claim, word: str, reason: str, model: Judgement, control: Judgement, n: int, seeds: int
-) -> cards.Result:
-    return cards.Result(
-        id=claim.id,
-        statement=claim.statement,
-        prediction=claim.full_prediction,
-        verdict=word,
-        clauses=model.clauses,
-        control_clauses=control.clauses,
-        conditions=model.conditions,
-        control_conditions=control.conditions,
-        reason=reason,
-        control_reason=control.reason,
-        amendment=claim.amendment,
-        n=n,
-        seeds=seeds,
-        published=claim.published_text,
-    )
 
 
 def open_chapter(

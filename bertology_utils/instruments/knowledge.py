@@ -27,7 +27,7 @@ from bertology_utils.instruments.cloze import (
 )
 from bertology_utils.language.facts import RELATIONS, Fact, InventedPerson, Prompt, facts, nameless_people
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import by_unit
+from bertology_utils.samples import by_unit
 
 # Ways to say a sentence again without touching its slots (after jiang2019how, whose paraphrases are back-translations).
 REWRITES = ("{}", "we know that {}", "it is true that {}", "in fact , {}", "people say that {}")
@@ -228,7 +228,7 @@ def fact_samples(found: Sequence[RelationScores]) -> dict[str, np.ndarray]:
 
 
 def over_relations(studies: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The facts of several relations as samples over the relations (`statistics.by_unit`): name -> (relations,).
+    """The facts of several relations as samples over the relations (`samples.by_unit`): name -> (relations,).
 
     The facts of a relation share its prompts and are right or wrong together; the mean stays that of the facts.
     """
@@ -394,7 +394,7 @@ def names_test(
     `congruent`, `incongruent`: with the birthplace told before, the guess fits it; `misled`: it is the name's although
     the sentence said otherwise. `told` is the positive control, (nouns,): the answer is told, of `nameless_people`.
     The people of both lists must share names, in one order, and one candidate list. People share their first names and
-    surnames, so those are the units (`statistics.by_unit`).
+    surnames, so those are the units (`samples.by_unit`).
     """
     styles = np.array([person.candidates.index(person.style) for person in congruent])
     truths = [np.array([p.candidates.index(p.country) for p in group]) for group in (congruent, incongruent)]

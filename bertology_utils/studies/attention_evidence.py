@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.estimation import ALPHA, Linear, estimate
 from bertology_utils.instruments.attention import (
     PUNCTUATION,
     HeadStatistics,
@@ -31,7 +31,7 @@ from bertology_utils.instruments.relations import (
 )  # fmt: skip
 from bertology_utils.language.coreference import Coreference
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import LEVEL, bootstrap, mean_interval
+from bertology_utils.statistics import mean_interval
 from bertology_utils.text import Encoding, encode_words
 from bertology_utils.verdicts.published import published_rows
 
@@ -410,14 +410,10 @@ def clear_relations(scores: dict[str, RelationScore], margin: float = 0.1) -> li
 
 
 def _gain(score: RelationScore, tries: int) -> tuple[float, float]:
-    """Best head minus best offset over the scored edges, and the lower end of its interval, one of `tries`.
-
-    By the standard error of the resamples: so far out their percentiles would rest on a handful of them.
-    """
+    """Best head minus best offset over the scored edges, and the lower end of its interval, one of `tries`."""
     hits = {"head": score.head_hits.astype(float), "offset": score.offset_hits.astype(float)}
-    draws = bootstrap(lambda means: np.array([means["head"] - means["offset"]]), hits)[:, 0]
     gain = float(hits["head"].mean() - hits["offset"].mean())
-    return gain, gain - float(norm.ppf(1 - (1 - LEVEL) / (2 * tries)) * draws.std())
+    return gain, estimate(Linear(gain, {"head": 1.0, "offset": -1.0}), hits).low(ALPHA / tries)
 
 
 def relation_rows(scores: dict[str, RelationScore], control: dict[str, RelationScore]) -> list[dict]:

@@ -27,7 +27,7 @@ from bertology_utils.instruments.cloze import (
 from bertology_utils.language.facts import SIZES, Fact, facts
 from bertology_utils.language.pairs import MinimalPair, role_reversal_pairs
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import by_unit
+from bertology_utils.samples import by_unit
 
 # thing:what one does with it; each verb fits only its own thing
 AFFORDANCES = """
@@ -97,7 +97,7 @@ def group_accuracy(specimen: Specimen, groups: Mapping[str, Sequence[Crossed]]) 
 
 
 def by_thing(correct: np.ndarray, items: Sequence[Crossed]) -> np.ndarray:
-    """Outcomes (items,) as samples over the items' things (`statistics.by_unit`), or over items that name none."""
+    """Outcomes (items,) as samples over the items' things (`samples.by_unit`), or over items that name none."""
     labels = [item.labels for item in items]
     return by_unit(correct, labels) if all(labels) else correct.astype(float)
 
@@ -322,7 +322,7 @@ def event_items(mention: bool = False) -> list[Crossed]:
 def role_sensitivity(specimen: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarray:
     """Whether the masked verb is likelier with the likely roles, ettinger2019what; samples over events, (events,).
 
-    `pairs` as `role_reversal_pairs` makes them. An event stands in several frames (`statistics.by_unit`); events whose
+    `pairs` as `role_reversal_pairs` makes them. An event stands in several frames (`samples.by_unit`); events whose
     verb is not one piece are left out.
     """
     scores = focus_preference(specimen, pairs)
@@ -354,7 +354,7 @@ def role_changes(specimen: Specimen, items: Sequence[Roles], k: int = 5) -> dict
 
     `reversal`: doer and sufferer change places; `replacement`: another event's nouns stand in the same frame (the
     control: a model that reads the nouns at all must answer it). An event may stand in several frames, so the samples
-    are over events (`statistics.by_unit`).
+    are over events (`samples.by_unit`).
     """
     words = [side for item in items for side in (item.likely, item.reversed, item.replaced)]
     best = fill_in(specimen, words, k=k).ids.reshape(len(items), 3, k)

@@ -14,7 +14,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import MASK, word_log_probability
 from bertology_utils.instruments.knowledge import RelationScores, filled, joined
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import by_unit
+from bertology_utils.samples import by_unit
 
 FIRST = 3
 # What the objects of a relation of people are.

@@ -18,7 +18,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.clusters import cluster, information_values
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import by_unit
+from bertology_utils.samples import by_unit
 from bertology_utils.text import encode_words, pool_pieces
 
 OUTSIDE = "O"

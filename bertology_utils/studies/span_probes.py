@@ -12,7 +12,7 @@ import torch
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.semantic_tasks import PROPERTIES
-from bertology_utils.statistics import by_unit
+from bertology_utils.samples import by_unit
 
 
 def pair_features(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
@@ -24,7 +24,7 @@ def chosen_layer(scores: np.ndarray, units: Sequence[str]) -> tuple[list[int], n
     """The best layers on either half of the units, and samples of the other half there: (2,) and (seeds, units).
 
     From (layers, seeds, items), the items in the order of `units`. Every second unit belongs to a half, in order of
-    appearance; items of one unit, such as a sentence or a verb, are right or wrong together (`statistics.by_unit`).
+    appearance; items of one unit, such as a sentence or a verb, are right or wrong together (`samples.by_unit`).
     """
     order = {name: place for place, name in enumerate(dict.fromkeys(units))}
     if len(order) < 2:

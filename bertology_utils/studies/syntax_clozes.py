@@ -29,7 +29,7 @@ from bertology_utils.language.perturbations import (
     truncate,
 )
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import by_unit
+from bertology_utils.samples import by_unit
 from bertology_utils.studies.crossed import role_sensitivity
 
 CLASS_TEMPLATES = (

@@ -14,7 +14,7 @@ from bertology_utils.activations import token_table_vectors
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.geometry import nearest, unit
 from bertology_utils.models import Specimen
-from bertology_utils.statistics import by_unit
+from bertology_utils.samples import by_unit
 
 
 def neighbour_overlap(first: np.ndarray, second: np.ndarray, k: int = 10) -> np.ndarray:
@@ -105,7 +105,7 @@ def sense_silhouettes(vectors: np.ndarray, items: Sequence) -> np.ndarray:
 
 
 def over_lemmas(values: np.ndarray, items: Sequence) -> np.ndarray:
-    """Samples over the lemmas (`statistics.by_unit`): (..., items) to (..., lemmas).
+    """Samples over the lemmas (`samples.by_unit`): (..., items) to (..., lemmas).
 
     The occurrences of a lemma share its senses, its cue words and its neighbours: they are right or wrong together.
     """

@@ -1,85 +1,210 @@
-"""The verdict card of a claim: what was predicted, measured and controlled, and the verdict, as one HTML section; and
-the card of a conflict between claims.
+"""The verdict card of a claim as one HTML section: the verdict with the numbers that decide it on one line, everything
+else behind a fold; and the card of a conflict between claims.
 
-Depends on `predictions` for the clauses: its input is a `Result` of plain values that the chapter fills; the look is in
-book/assets/cards.css.
+Depends on `predictions` for the clauses and on jinja2; the look is in book/assets/cards.css.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from bertology_utils.statistics import ROUNDING, short, short_ends
-from bertology_utils.verdicts.predictions import ClauseResult, deciding
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from bertology_utils.statistics import short, short_ends
+from bertology_utils.verdicts import predictions
+from bertology_utils.verdicts.predictions import ClauseResult, Contrast, Judgement, absence_factor, as_published
+
+if TYPE_CHECKING:
+    from bertology_utils.verdicts.ledger import Claim
 
 AMENDED = re.compile(r"Amended (\d{4}-\d\d-\d\d), when results were known: ")
+HEADINGS = ("Who", "Clause", "Says", "Left", "Right", "Effect", "95 % interval")
 
 # The word always stands beside the icon, so that no verdict is told by colour or sign alone.
 VERDICTS = {
-    "replicates": ("✓", "replicates"),
-    "contradicts": ("✗", "contradicts"),
-    "inconclusive": ("≈", "inconclusive"),
-    "not testable here": ("∅", "not-testable"),
-    "replicates (not specific)": ("◐", "not-specific"),
+    predictions.REPLICATES: ("✓", "replicates"),
+    predictions.NOT_SPECIFIC: ("◐", "not-specific"),
+    predictions.WEAKER: ("◔", "weaker"),
+    predictions.CONTRADICTS: ("✗", "contradicts"),
+    predictions.UNDERPOWERED: ("≈", "underpowered"),
+    predictions.UNABLE: ("–", "unable"),
+    predictions.NOT_TESTABLE: ("∅", "not-testable"),
 }
 
 
 @dataclass(frozen=True)
-class Result:
-    """The outcome of one claim on one model: what the card and the ledger's row show.
+class Card:
+    """What the card of one claim on one model shows.
 
-    prediction: the formula in words or signs; clauses and control_clauses: the same comparisons on the model and on
-    its control; conditions and control_conditions: those of the positive control; unit: of the measured values
-    ("accuracy", "%", ""); n: items; seeds: 0 where nothing was trained; reason: why the verdict is not testable here or
-    what limits it; control_reason: why the control's outcome does not count; published: the published figures as text;
-    amendment: what was changed of the test when results were known.
+    Attributes:
+        prediction: the formula; `effect`: why its smallest effects are those.
+        size: items, units and seeds in words.
+        study: the study's own values, by clause text, where scales agree.
+        amendment: what was changed of the test when results were known.
     """
 
     id: str
     statement: str
-    prediction: str
     verdict: str
-    clauses: Sequence[ClauseResult] = field(default_factory=tuple)
-    control_clauses: Sequence[ClauseResult] = field(default_factory=tuple)
-    reason: str = ""
-    n: int = 0
-    seeds: int = 0
-    unit: str = ""
+    prediction: str = ""
+    effect: str = ""
+    size: str = ""
     published: str = ""
-    conditions: Sequence[ClauseResult] = field(default_factory=tuple)
-    control_conditions: Sequence[ClauseResult] = field(default_factory=tuple)
-    control_reason: str = ""
+    model: Judgement = field(default_factory=Judgement)
+    twins: Judgement = field(default_factory=Judgement)
+    lead: Contrast | None = None
+    study: Mapping[str, float] = field(default_factory=dict)
     amendment: str = ""
 
 
-def verdict_card(result: Result, ledger: str = "../book/ledger.html") -> str:
-    """The card of one claim as HTML: `<section class="verdict-card" id="claim-<id>">`, with a link to its row in the
-    ledger.
+def card_of(claim: Claim, result: Mapping[str, Any], model: Judgement, twins: Judgement) -> Card:
+    """The card of a result that a chapter has just recorded."""
+    lead = result.get("lead")
+    return Card(
+        claim.id, claim.statement, result["verdict"], claim.full_prediction, claim.effect or "", size_text(result),
+        claim.published_text, model, twins, Contrast(**lead) if lead else None, claim.study_effects, claim.amendment,
+    )  # fmt: skip
+
+
+def size_text(result: Mapping[str, Any]) -> str:
+    """Items, units and seeds of a result: `400 items of 40 units, 3 seeds`."""
+    counts = {name: result.get(name) or 0 for name in ("n", "units", "seeds")}
+    parts = [_counted(counts["n"], "item") if counts["n"] > 1 else ""]
+    if parts[0] and 1 < counts["units"] < counts["n"]:
+        parts[0] += f" of {_counted(counts['units'], 'unit')}"
+    return ", ".join(filter(None, [*parts, _counted(counts["seeds"], "seed") if counts["seeds"] > 1 else ""]))
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count:,} {name}{'s' * (count != 1)}"
+
+
+def verdict_card(card: Card, ledger: str = "../book/ledger.html") -> str:
+    """The card as HTML: `<section class="verdict-card" id="claim-<id>">`, with a link to its row in the ledger.
 
     Raises ValueError for an unknown verdict: verdicts are computed, so a misspelt one is a defect of the package.
     """
-    if result.verdict not in VERDICTS:
-        raise ValueError(f"unknown verdict {result.verdict!r}")
-    icon, kind = VERDICTS[result.verdict]
-    identity = html.escape(result.id, quote=True)
-    parts = [
-        f'<section class="verdict-card verdict-{kind}" id="claim-{identity}" '
-        f'aria-labelledby="claim-{identity}-statement">',
-        f'<p class="verdict-statement" id="claim-{identity}-statement">{html.escape(result.statement)}</p>',
-        f'<p class="verdict-word"><span class="verdict-icon" aria-hidden="true">{icon}</span> '
-        f"<strong>{html.escape(result.verdict)}</strong>{_reason(result.reason)}</p>",
-        _facts(result),
-        _clause_table(result),
-        _note(f"Of the control: {result.control_reason}." if result.control_reason else ""),
-        _amendments(result.amendment),
-        f'<p class="verdict-foot">{_sample(result)}<a href="{html.escape(ledger, quote=True)}#row-{identity}">'
-        f"<code>{identity}</code> in the ledger</a></p>",
-        "</section>",
-    ]
-    return "\n".join(part for part in parts if part)
+    if card.verdict not in VERDICTS:
+        raise ValueError(f"unknown verdict {card.verdict!r}")
+    icon, kind = VERDICTS[card.verdict]
+    return (
+        _template()
+        .render(
+            id=card.id, kind=kind, icon=icon, verdict=card.verdict, statement=card.statement,
+            decided=_decided(card.model), twins=_of_twins(card), reason=_sentence(card.model.reason),
+            facts=list(_facts(card)), headings=HEADINGS, rows=list(_rows(card)), amendments=_amendments(card.amendment),
+            ledger=ledger,
+        )
+        .strip()
+    )  # fmt: skip
+
+
+@cache
+def _template():
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=False)
+    return environment.get_template("card.html")
+
+
+def plain_card(card: Card) -> str:
+    """The card as text, for terminals and notebooks without HTML."""
+    icon, _ = VERDICTS[card.verdict]
+    lines = [f"{icon} {card.verdict}: {card.statement} [{card.id}]", f"  predicted: {card.prediction}"]
+    for who, judgement in (("model", card.model), ("control", card.twins)):
+        lines += [f"  {who}: {c.text}: {c.effect:+.3f} ({c.low:+.3f} to {c.high:+.3f})" for c in judgement.clauses]
+    return "\n".join(lines + ([f"  {card.model.reason}"] if card.model.reason else []))
+
+
+def _decided(model: Judgement) -> Markup | str:
+    """The deciding clause with both of its sides, the effect and its interval."""
+    if model.deciding is None:
+        return ""
+    clause = model.clauses[model.deciding]
+    return Markup("{}: {} against {}, effect {}").format(
+        _code(clause.text),
+        short(clause.left),
+        short(clause.right),
+        _with_interval(clause.effect, clause.low, clause.high),
+    )
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    return f"{short(value, '+')} [{', '.join(short_ends(low, high, '+'))}]"
+
+
+def _of_twins(card: Card) -> str:
+    """What untrained twins make of the same clause, and whether training makes a tested difference."""
+    if card.lead:
+        lead = card.lead
+        who = "its untrained twin" if lead.twins == 1 else f"{lead.twins} untrained twins"
+        leads = f"leads {who} by {_with_interval(lead.value, lead.low, lead.high)}"
+        return (
+            leads if lead.shown else f"no lead over {who} is shown, {_with_interval(lead.value, lead.low, lead.high)}"
+        )
+    place = card.model.deciding
+    if place is None or not card.twins.clauses:
+        return ""
+    return f"the control has {short(card.twins.clauses[place].effect, '+')}"
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[0].upper()}{reason[1:]}." if reason else ""
+
+
+def _facts(card: Card):
+    """Rows of names and texts; texts without markup are escaped by the template."""
+    clause = None if card.model.deciding is None else card.model.clauses[card.model.deciding]
+    yield from [("Predicted", _code(card.prediction))] if card.prediction else []
+    yield from [("Smallest effect", card.effect)] if card.effect else []
+    yield from [("Published", card.published)] if card.published else []
+    if clause:
+        yield "Effect there?", "yes" if clause.shown else "no" if clause.high <= 0 else "not decided"
+        if size := as_published(clause, card.study.get(clause.text)):
+            yield (
+                "As large as published?",
+                f"{size}: {short(card.study[clause.text], '+')} there, {short(clause.effect, '+')} here",
+            )
+        if factor := absence_factor(clause):
+            yield "Bayes factor", f"{short(factor)} for nothing against an effect as large as would matter"
+        if clause.needs:
+            yield "Would settle it", clause.needs
+    if card.lead:
+        yield "Lead over untrained", f"tested on {card.lead.text}"
+    if card.twins.reason:
+        yield "Of the control", card.twins.reason
+    if card.size:
+        yield "Sample", card.size
+
+
+def _code(text: str) -> Markup:
+    """Names of measurements may break at their underscores, or a long one would widen its column."""
+    return Markup("<code>" + html.escape(text).replace("_", "_<wbr>") + "</code>")
+
+
+def _rows(card: Card):
+    for who, judgement in (("model", card.model), ("control", card.twins)):
+        for role, clauses in (("given ", judgement.conditions), ("", judgement.clauses)):
+            yield from (_row(who, role, clause) for clause in clauses)
+
+
+def _row(who: str, role: str, clause: ClauseResult) -> tuple[str | Markup, ...]:
+    interval = " to ".join(short_ends(clause.low, clause.high, "+"))
+    cells = (short(clause.left), short(clause.right), short(clause.effect, "+"), interval)
+    return who, Markup(role) + _code(clause.text), clause.verdict, *cells
+
+
+def _amendments(text: str) -> Sequence[tuple[str, str]]:
+    """What was changed of a test, with the date of each change."""
+    before, *parts = AMENDED.split(text)
+    if not parts:
+        return [("note", before)] if before else []
+    return [(date, change.strip()) for date, change in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def conflict_card(name: str, figure: str, outcome: str, differ: str) -> str:
@@ -89,94 +214,3 @@ def conflict_card(name: str, figure: str, outcome: str, differ: str) -> str:
         f'<section class="conflict-axis" id="conflict-{identity}" aria-label="Both sides on one axis">{figure}'
         f"<p><strong>{html.escape(outcome)}</strong> {html.escape(differ)}</p></section>"
     )
-
-
-def plain_card(result: Result) -> str:
-    """The card as text, for terminals and notebooks without HTML."""
-    icon, _ = VERDICTS[result.verdict]
-    lines = [f"{icon} {result.verdict}: {result.statement} [{result.id}]", f"  predicted: {result.prediction}"]
-    for who, clauses in (("model", result.clauses), ("control", result.control_clauses)):
-        lines += [
-            f"  {who}: {clause.text}: {clause.difference:+.3f} ({clause.low:+.3f} to {clause.high:+.3f})"
-            for clause in clauses
-        ]
-    return "\n".join(lines + ([f"  {result.reason}"] if result.reason else []))
-
-
-def _reason(reason: str) -> str:
-    return f' <span class="verdict-reason">({html.escape(reason)})</span>' if reason else ""
-
-
-def _note(text: str) -> str:
-    return f'<p class="verdict-note">{html.escape(text)}</p>' if text else ""
-
-
-def _amendments(text: str) -> str:
-    """What was changed of a test, one line a date, behind a summary that says so."""
-    _, *parts = AMENDED.split(text)
-    if not parts:
-        return _note(text)
-    dates, changes = parts[::2], [change.strip() for change in parts[1::2]]
-    often = f"Amended {dates[0]}" if len(dates) == 1 else f"Amended {len(dates)} times, last on {dates[-1]}"
-    rows = "".join(f"<li>{date}: {html.escape(change)}</li>" for date, change in zip(dates, changes, strict=True))
-    return f'<details class="verdict-note"><summary>{often}, when results were known</summary><ul>{rows}</ul></details>'
-
-
-def _facts(result: Result) -> str:
-    pairs = [("Predicted", result.prediction, True), ("Published", result.published, False)]
-    shown = [
-        f"<dt>{name}</dt><dd>{_code(text) if code else html.escape(text)}</dd>" for name, text, code in pairs if text
-    ]
-    return f'<dl class="verdict-facts">{"".join(shown)}</dl>' if shown else ""
-
-
-def _code(text: str) -> str:
-    """Names of measurements may break at their underscores, or a long one would widen its column."""
-    return f"<code>{html.escape(text).replace('_', '_<wbr>')}</code>"
-
-
-def _clause_table(result: Result) -> str:
-    if not result.clauses:
-        return ""
-    sides = (
-        ("model", result.conditions, result.clauses),
-        ("control", result.control_conditions, result.control_clauses),
-    )
-    rows = []
-    for who, conditions, clauses in sides:
-        rows += [_clause_row(who, clause, "given ") for clause in conditions]
-        rows += [_clause_row(who, clause) for clause in clauses]
-    unit = f" ({html.escape(result.unit)})" if result.unit else ""
-    headings = ("Who", "Clause", "Holds", f"Left{unit}", f"Right{unit}", "Difference", "95 % interval")
-    head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
-    label = html.escape(f"Measured values of claim {result.id}", quote=True)
-    return (
-        f'<div class="verdict-scroll" role="region" tabindex="0" aria-label="{label}"><table class="verdict-table">'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def _clause_row(who: str, clause: ClauseResult, role: str = "") -> str:
-    holds = {"replicates": "yes", "contradicts": "no"}.get(clause.verdict, "undecided")
-    cells = [
-        role + _code(clause.text),
-        holds,
-        short(clause.left),
-        short(clause.right),
-        short(clause.difference, "+"),
-        " to ".join(short_ends(clause.low, clause.high, "+")),
-    ]
-    return (
-        f'<tr class="verdict-{who}"><th scope="row">{who}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in cells)
-        + "</tr>"
-    )
-
-
-def _sample(result: Result) -> str:
-    parts = [f"{result.n:,} item{'s' if result.n != 1 else ''}"] if result.n else []
-    parts += [f"{result.seeds} seed{'s' if result.seeds != 1 else ''}"] if result.seeds else []
-    place = deciding([(clause.low, clause.high) for clause in result.clauses]) if result.clauses else None
-    least = None if place is None else result.clauses[place].detectable
-    power = f": could have shown a difference of {least:.2g}" if parts and least and least > ROUNDING else ""
-    return f"{', '.join(parts)}{power}. " if parts else ""

@@ -12,48 +12,44 @@ from typing import Any
 
 from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
-    INCONCLUSIVE,
     NOT_SPECIFIC,
     NOT_TESTABLE,
     REPLICATES,
-    deciding,
+    UNABLE,
+    UNDERPOWERED,
+    WEAKER,
 )
 
 Themes = Mapping[str, Mapping[str, str]]
 HEADINGS = {
     REPLICATES: "Replicates",
-    NOT_SPECIFIC: "Holds for the untrained control too, so training is not the reason",
+    NOT_SPECIFIC: "Holds, but no lead over untrained twins is shown",
+    WEAKER: "There, but smaller than would matter",
     CONTRADICTS: "Does not replicate",
-    INCONCLUSIVE: "Open",
+    UNDERPOWERED: "Open, because the sample is too small",
+    UNABLE: "Open, because this specimen cannot do the task",
     NOT_TESTABLE: "Not testable here",
 }
 
 
 def suspicion(result: Mapping[str, Any]) -> str:
-    """Why a claim may not have replicated, read from the clause that failed most; empty where there is no doubt.
+    """What to suspect first where a claim did not replicate; empty where there is no doubt.
 
-    A specimen that does no better than its untrained control is the first suspect; one that training moved against
-    the prediction points to the method, the text or the claim.
+    A specimen that does no better than its untrained twins is the first suspect; one that training moved against the
+    prediction points to the method, the text or the claim.
     """
-    if result["verdict"] not in (CONTRADICTS, INCONCLUSIVE):
+    if result["verdict"] == UNDERPOWERED:
+        return result["needs"] or result["reason"].partition(":")[0]
+    if result["verdict"] not in (CONTRADICTS, WEAKER):
         return ""
-    if result["reason"].startswith("the positive control"):
-        return "its positive control does not hold, so this specimen cannot tell"
-    if result["reason"]:
-        return "even a perfect score would not pass"
-    model, control = _deciding(result)
-    if result["verdict"] == INCONCLUSIVE:
-        return "the interval leaves both answers"
-    if model["low"] > control["high"]:
+    lead = result["lead"]
+    if not lead:
+        return ""
+    if lead["low"] > 0:
         return "training moved it towards the prediction, but not far enough"
-    if model["high"] < control["low"]:
+    if lead["high"] < 0:
         return "training moved it the other way: look at method and text"
-    return "no better than the untrained control: suspect the specimen"
-
-
-def _deciding(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    place = deciding([(clause["low"], clause["high"]) for clause in result["clauses"]])
-    return result["clauses"][place], result["control_clauses"][place]
+    return "no better than its untrained twins: suspect the specimen"
 
 
 def conclusions(results: Sequence[Mapping[str, Any]], themes: Themes, statements: Mapping[str, str]) -> str:

@@ -117,18 +117,18 @@ class Axis(BaseModel):
             _parsed(formula)
         return self
 
-    def evidence(self, samples: Mapping[str, object], seed: int = 0) -> Evidence:
-        """The value of each row with its bootstrap interval, and whether the positive control holds.
+    def evidence(self, samples: Mapping[str, object]) -> Evidence:
+        """The value of each row with its interval, and whether the positive control holds.
 
         Raises:
             BertologyError: a sample that a formula names is missing.
         """
         rows = {}
         for label, formula in self.rows.items():
-            (clause,) = parse(f"{formula} > 0").judge(samples, seed)
+            (clause,) = parse(f"{formula} > 0").judge(samples)
             low, high = (min(max(bound, self.ends[0]), self.ends[1]) for bound in (clause.low, clause.high))
-            rows[label] = Measurement(clause.difference, low, high, n=0)
-        able = not self.given or all(c.verdict == REPLICATES for c in parse(self.given).judge(samples, seed))
+            rows[label] = Measurement(clause.effect, low, high, n=0)
+        able = not self.given or all(c.verdict == REPLICATES for c in parse(self.given).judge(samples))
         return Evidence(rows, able)
 
     def outcome(self, measured: Mapping[str, Measurement]) -> str:

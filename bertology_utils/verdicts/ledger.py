@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from scipy import stats
 
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.files import read_yaml, write_csv, write_json
 from bertology_utils.project import CHAPTERS
-from bertology_utils.verdicts.margins import rejudged
+from bertology_utils.verdicts.judging import judged_again
 from bertology_utils.verdicts.predictions import Prediction, parse
 
 PACKAGE = Path(__file__).parents[1]
@@ -25,8 +26,8 @@ REFERENCES = PACKAGE / "references.yaml"
 TESTED_KINDS = ("empirical", "contested")
 ROW_FIELDS = ("id", "section", "notebook", "kind", "statement", "studies", "published", "contested_with")
 RESULT_FIELDS = (
-    "model", "model_sha256", "profile", "data", "measured", "control", "difference", "ci_low", "ci_high", "detectable",
-    "n", "seeds", "verdict", "reason", "anchor", "commit", "date",
+    "model", "model_sha256", "profile", "data", "measured", "control", "difference", "ci_low", "ci_high", "smallest",
+    "p", "q", "needs", "lead", "n", "units", "seeds", "verdict", "reason", "anchor", "commit", "date",
 )  # fmt: skip
 
 
@@ -40,7 +41,11 @@ class Claim(BaseModel):
             the task at all says nothing about how it fails.
         failure: whether the claim is that a model fails, or does not mind. A network that knows nothing does so too, so
             a control that fails `given` has no say. On any other claim a control's outcome counts in any case.
-        specific: whether the claim is about what training teaches, so that the untrained twin must fail.
+        specific: whether the claim is about what training teaches, so that the model must lead its untrained twins.
+        checks: what the test checks, where that is a size, a definition, the architecture or the book's own generator
+            and not what the statement says of a method; such tests are counted by themselves.
+        effect: why the smallest effect that would matter is that of the prediction, such as half the published one.
+        study: what the study itself found, as values of the samples that the prediction names, where scales agree.
         amended: when the measure behind an unchanged prediction last changed; recorded results of before do not count.
     """
 
@@ -64,6 +69,9 @@ class Claim(BaseModel):
     given: str | None = None
     failure: bool = False
     specific: bool = True
+    checks: str | None = None
+    effect: str | None = None
+    study: dict[str, float] | None = None
     amended: AwareDatetime | None = None
 
     @field_validator("prediction", "given")
@@ -94,6 +102,13 @@ class Claim(BaseModel):
         return " : ".join(filter(None, [self.given and f"given {self.given}", self.prediction or self.pattern]))
 
     @property
+    def study_effects(self) -> dict[str, float]:
+        """The study's own effect on each clause whose samples it reports, by the clause's text."""
+        known = self.study or {}
+        clauses = self.parsed_prediction.clauses if self.prediction else ()
+        return {clause.text: clause.effect(known).value for clause in clauses if clause.names <= set(known)}
+
+    @property
     def amendment(self) -> str:
         """What the note says of a change that was made when results were known; empty where there was none."""
         _, word, after = (self.note or "").partition("Amended ")
@@ -105,11 +120,10 @@ class Claim(BaseModel):
         return result["prediction"] == self.full_prediction and current
 
     def reread(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A recorded result, judged again if this prediction differs from the recorded one in its margins alone."""
-        if self.prediction is None or result["prediction"] == self.full_prediction:
+        """A recorded result, judged again by today's prediction and estimator; with no prediction if it cannot be."""
+        if self.prediction is None:
             return result
-        new = rejudged(result, self.prediction, self.given, failure=self.failure, specific=self.specific)
-        return new or result
+        return judged_again(self, result) or {**result, "prediction": None}
 
     @property
     def published_text(self) -> str:
@@ -217,7 +231,20 @@ def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> lis
             valid = not kept or (identity in claims and claims[identity].covers(row))
             if valid and (row["model"], row["profile"]) not in known:
                 found.setdefault(identity, []).append(row | {"recorded": kept})
+    _add_false_discovery_rates([row for rows in found.values() for row in rows])
     return [_row(claim, found.get(claim.id, [])) for claim in load_claims()]
+
+
+def _add_false_discovery_rates(results: Iterable[dict[str, Any]]) -> None:
+    """Benjamini and Hochberg's q beside each p, over the claims that one model was asked under one profile."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for result in results:
+        if result["p"] is not None:
+            groups.setdefault((result["model"], result["profile"]), []).append(result)
+    for group in groups.values():
+        rates = stats.false_discovery_control([result["p"] for result in group])
+        for result, rate in zip(group, rates, strict=True):
+            result["q"] = float(rate)
 
 
 def _result_rows(path: Path, claims: Mapping[str, Claim]) -> list[tuple[str, dict[str, Any]]]:
@@ -235,13 +262,14 @@ def _result_row(result: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, 
     row = {field: result.get(field) for field in RESULT_FIELDS}
     row["commit"], row["date"] = run.get("commit"), run.get("when")
     details = {name: result.get(name) for name in ("prediction", "model_verdict", "control_verdict")}
-    return row | details | {name: result.get(name, []) for name in ("clauses", "control_clauses")}
+    return row | details | {name: result.get(name, []) for name in ("clauses", "control_clauses", "conditions")}
 
 
 def _row(claim: Claim, results: list[dict[str, Any]]) -> dict[str, Any]:
     data = claim.model_dump(mode="json")
     row = {field: data[field] for field in ROW_FIELDS}
-    return row | {"prediction": claim.full_prediction, "specific": claim.specific, "results": results}
+    kept = {"prediction": claim.full_prediction, "specific": claim.specific, "checks": claim.checks}
+    return row | kept | {"results": results}
 
 
 def write_ledger(rows: list[dict[str, Any]], folder: Path) -> None:

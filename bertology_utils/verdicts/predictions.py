@@ -1,101 +1,77 @@
-"""The language of predictions: a formula over the means of named samples. Depends on `statistics`.
+"""What samples say of a prediction: the interval of each clause against nothing and against the smallest effect that
+would matter, and the verdict that follows. Depends on `formulas`.
 
-`best_layer > chain + 0.05 and best_layer > layer_0` is read once, with Python's own parser restricted to names,
-numbers, + - * /, abs(), min(), max(), the comparisons < and >, and `and`. Each comparison is a clause; what is tested
-is the difference of its sides in the direction that it claims. Where even a perfect score could not clear a margin, the
-margin cannot refute the claim.
+Every verdict means one thing. With the effect's 95 % interval [low, high] and the smallest effect m that would matter:
+low > m *replicates*; high < m is *weaker* if low > 0 (there, but smaller than would matter), else *contradicts*; what
+is left is *underpowered*. A failed positive control says that the model *cannot do the task*, and nothing more.
 """
 
-import ast
-import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.statistics import as_samples, bootstrap, detectable, percentile_interval
+from bertology_utils.estimation import ALPHA, Estimate, estimate
+from bertology_utils.samples import Samples, as_samples
+from bertology_utils.verdicts.formulas import Bounds, Clause, NoRatio, clauses_of, difference, names_of, renamed
 
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-FUNCTIONS = {"abs": abs, "min": min, "max": max}
 ROUNDING = 1e-9  # equal means, a margin added and taken off again
+REACH = 1.96
+POWER = 0.8
 
 REPLICATES = "replicates"
 NOT_SPECIFIC = "replicates (not specific)"
+WEAKER = "weaker"
 CONTRADICTS = "contradicts"
-INCONCLUSIVE = "inconclusive"
+UNDERPOWERED = "underpowered"
+UNABLE = "cannot do the task"
 NOT_TESTABLE = "not testable here"
-VERDICTS = (REPLICATES, NOT_SPECIFIC, CONTRADICTS, INCONCLUSIVE, NOT_TESTABLE)
-
-
-class NoRatio(BertologyError):
-    """A prediction divides by a value that is zero in the samples or in a resample of them."""
-
-
-@dataclass(frozen=True)
-class Clause:
-    """One comparison of a prediction; `left` should exceed `right` (sides are swapped for `<`)."""
-
-    text: str
-    left: ast.expr
-    right: ast.expr
-    flipped: bool
-
-    @property
-    def names(self) -> set[str]:
-        """The samples that the clause compares."""
-        nodes = [node for side in (self.left, self.right) for node in ast.walk(side)]
-        return {node.id for node in nodes if isinstance(node, ast.Name)} - set(FUNCTIONS)
-
-    @property
-    def margin(self) -> float:
-        """By how much the sides must differ: 0.05 in `a > b + 0.05` and `a < b - 0.05`, else 0.
-
-        Negative where the clause allows for a tie instead: -0.05 in `a > b - 0.05` and `a < b + 0.05`.
-        """
-        match self.right:
-            case ast.BinOp(op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=value)):
-                return float(value) if isinstance(op, ast.Sub) == self.flipped else -float(value)
-        return 0.0
-
-    def out_of_reach(self, samples: Mapping[str, np.ndarray], means: Mapping[str, float]) -> bool:
-        """Whether the left side is a share (values from 0 to 1) that could not pass even at the end of its scale."""
-        if not isinstance(self.left, ast.Name):
-            return False
-        values = samples[self.left.id]
-        perfect = means | {self.left.id: 0.0 if self.flipped else 1.0}
-        return bool(values.min() >= 0 and values.max() <= 1 and self.excess(perfect) < 0)
-
-    def sides(self, means: Mapping[str, float]) -> tuple[float, float]:
-        """Values of the sides as written, left then right."""
-        return evaluate(self.left, means), evaluate(self.right, means)
-
-    def excess(self, means: Mapping[str, float]) -> float:
-        """By how much the claimed larger side exceeds the other one."""
-        left, right = self.sides(means)
-        return right - left if self.flipped else left - right
+VERDICTS = (REPLICATES, NOT_SPECIFIC, WEAKER, CONTRADICTS, UNDERPOWERED, UNABLE, NOT_TESTABLE)
+OPEN = (UNDERPOWERED, UNABLE)
+DECIDED = (REPLICATES, NOT_SPECIFIC, WEAKER, CONTRADICTS)
 
 
 @dataclass(frozen=True)
 class ClauseResult:
-    """A clause after measurement: its sides, the excess in the claimed direction, its interval and verdict.
+    """A clause after measurement.
 
     Attributes:
-        detectable: the smallest true excess that as many items and seeds would have shown with power 0.8; None where
-            all values are exact.
-        capped: whether the excess is refuted only by a margin that no score could have cleared; then it is undecided.
+        left, right: its sides as written, without the smallest effect.
+        effect, low, high: by how much the claimed larger side exceeds the other, with its 95 % interval.
+        smallest: the smallest effect that would matter; 0 where the clause is a bar.
+        p: one-sided p of the hypothesis that the effect is at most `smallest`.
+        error: standard error of the effect; 0 where it is exact.
+        needs: how many times as many seeds or units would settle an underpowered clause, in words.
+        capped: whether it falls short only of a smallest effect that no score could have reached.
     """
 
     text: str
     left: float
     right: float
-    difference: float
+    effect: float
     low: float
     high: float
+    smallest: float
     verdict: str
-    detectable: float | None = None
+    p: float = 1.0
+    error: float = 0.0
+    needs: str = ""
     capped: bool = False
+
+    @property
+    def standing(self) -> float:
+        """How far the effect lies beyond the smallest one that would matter, in standard errors."""
+        excess = self.effect - self.smallest
+        return excess / self.error if self.error else float(np.sign(round(excess, 9))) * np.inf if excess else 0.0
+
+    @property
+    def shown(self) -> bool:
+        """Whether the effect is there at all: above zero."""
+        return self.low > ROUNDING
 
 
 @dataclass(frozen=True)
@@ -107,197 +83,282 @@ class Prediction:
 
     @property
     def names(self) -> set[str]:
-        return set().union(*(clause.names for clause in self.clauses))
+        return names_of(self.clauses)
 
-    def judge(self, samples: Mapping[str, object], seed: int = 0) -> tuple[ClauseResult, ...]:
-        """Measures every clause on samples: means, bootstrap interval of the excess, verdict of the clause.
+    def judge(self, samples: Mapping[str, object]) -> tuple[ClauseResult, ...]:
+        """Measures every clause on samples.
 
         Raises:
             BertologyError: a sample that the prediction names is missing.
             NoRatio: a division by zero.
         """
+        arrays = self.arrays(samples)
+        return tuple(_judged(clause, arrays) for clause in self.clauses)
+
+    def arrays(self, samples: Mapping[str, object]) -> dict[str, np.ndarray]:
+        """The samples that the prediction names, in one order."""
         missing = self.names - set(samples)
         if missing:
             raise BertologyError(f"The prediction '{self.text}' needs the sample '{sorted(missing)[0]}'.")
-        arrays = as_samples({name: samples[name] for name in self.names})
-        means = {name: float(array.mean()) for name, array in arrays.items()}
-        draws = bootstrap(lambda m: np.array([c.excess(m) for c in self.clauses]), arrays, seed=seed)
-        return tuple(self._result(c, arrays, means, draws[:, i]) for i, c in enumerate(self.clauses))
-
-    def _result(
-        self, clause: Clause, samples: Mapping[str, np.ndarray], means: Mapping[str, float], draws: np.ndarray
-    ) -> ClauseResult:
-        excess = clause.excess(means)
-        low, high = percentile_interval(draws, excess)
-        capped = high < 0 and high + clause.margin > -ROUNDING and clause.out_of_reach(samples, means)
-        verdict = REPLICATES if low > 0 else CONTRADICTS if high < 0 and not capped else INCONCLUSIVE
-        least = detectable(low, high) if any(samples[name].ndim for name in clause.names) else None
-        return ClauseResult(clause.text, *clause.sides(means), excess, low, high, verdict, least, capped)
+        return as_samples({name: samples[name] for name in sorted(self.names)})
 
 
+@cache
 def parse(text: str) -> Prediction:
-    """Reads a prediction.
+    """Reads a prediction; see `formulas`.
 
     Raises:
         BertologyError: anything but comparisons of arithmetic over names and numbers joined by `and`.
     """
-    try:
-        body = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, AttributeError):
-        raise BertologyError(f"The prediction '{text}' cannot be read as a formula.") from None
-    parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
-    return Prediction(text.strip(), tuple(_clause(part, text) for part in parts))
+    return Prediction(text.strip(), clauses_of(text))
 
 
-def _clause(node: ast.expr, text: str) -> Clause:
-    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Gt | ast.Lt):
-        raise BertologyError(f"The prediction '{text}' must be comparisons with > or <, joined by 'and'.")
-    for side in (node.left, node.comparators[0]):
-        _check(side, text)
-    return Clause(ast.unparse(node), node.left, node.comparators[0], isinstance(node.ops[0], ast.Lt))
+def means_of(arrays: Samples) -> dict[str, float]:
+    return {name: float(array.mean()) for name, array in arrays.items()}
 
 
-def _check(node: ast.expr, text: str) -> None:
-    match node:
-        case ast.Name() | ast.Constant(value=int() | float()):
-            return
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            _check(left, text), _check(right, text)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            _check(operand, text)
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
-            for argument in args:
-                _check(argument, text)
-        case _:
-            raise BertologyError(f"The prediction '{text}' holds '{ast.unparse(node)}', which is not arithmetic.")
+def _judged(clause: Clause, arrays: Samples) -> ClauseResult:
+    means = means_of(arrays)
+    piece = clause.effect(means)
+    bounds = Bounds(piece, lambda linear: estimate(linear, arrays))
+    low, high, active = bounds.low(), bounds.high(), bounds.active
+    word = outcome(low, high, clause.smallest)
+    capped = word in (WEAKER, CONTRADICTS) and high > -ROUNDING and clause.out_of_reach(arrays, means)
+    word = UNDERPOWERED if capped else word
+    return ClauseResult(
+        clause.text, *clause.sides(means), piece.value, low, high, clause.smallest, word,
+        bounds.p_above(clause.smallest), active.error,
+        needs(active, clause.smallest, arrays, clause.names) if word == UNDERPOWERED and not capped else "", capped,
+    )  # fmt: skip
 
 
-def evaluate(node: ast.expr, means: Mapping[str, float]) -> float:
-    """The value of a checked arithmetic expression at the given means.
-
-    Raises:
-        NoRatio: a division by zero.
-    """
-    match node:
-        case ast.Name(id=name):
-            return means[name]
-        case ast.Constant(value=value):
-            return float(value)
-        case ast.BinOp(op=ast.Div(), right=right) if evaluate(right, means) == 0:
-            raise NoRatio(f"{ast.unparse(node)} is not defined: {ast.unparse(right)} is zero or may be")
-        case ast.BinOp(left=left, op=op, right=right):
-            return OPERATORS[type(op)](evaluate(left, means), evaluate(right, means))
-        case ast.UnaryOp(operand=operand):
-            return -evaluate(operand, means)
-        case ast.Call(func=ast.Name(id=name), args=args):
-            return FUNCTIONS[name](*(evaluate(a, means) for a in args))
-    raise AssertionError(f"unchecked expression {ast.dump(node)}")
-
-
-def deciding(intervals: Sequence[tuple[float, float]]) -> int:
-    """Which clause stands for all: of those that are refuted (below zero), else of all, the one that reaches lowest."""
-    return min(range(len(intervals)), key=lambda i: (intervals[i][1] >= 0, intervals[i][0]))
-
-
-def overall(clauses: tuple[ClauseResult, ...]) -> str:
-    """All clauses hold: replicates. One is refuted: contradicts. Otherwise the data do not decide."""
-    verdicts = {clause.verdict for clause in clauses}
-    if verdicts == {REPLICATES}:
+def outcome(low: float, high: float, smallest: float) -> str:
+    """The verdict on an effect whose 95 % interval is [low, high]."""
+    if low > smallest + ROUNDING:
         return REPLICATES
-    return CONTRADICTS if CONTRADICTS in verdicts else INCONCLUSIVE
+    if high < smallest - ROUNDING:
+        return WEAKER if low > ROUNDING else CONTRADICTS
+    return UNDERPOWERED
+
+
+def needs(active: Estimate, smallest: float, arrays: Samples, names: set[str]) -> str:
+    """How many seeds or units would settle a clause, if its effect is what was measured."""
+    allowed = ((active.value - smallest) / REACH) ** 2
+    shapes = [arrays[name].shape for name in names if arrays[name].ndim]
+    if not shapes or not allowed:
+        return "it lies on the border"
+    seeds = max((shape[0] for shape in shapes if len(shape) == 2), default=1)
+    units = max(shape[-1] for shape in shapes)
+    options = [
+        (count * (part + active.rest) / (allowed - other), count, name)
+        for count, part, other, name in (
+            (units, active.unit_part, active.seed_part, "units"),
+            (seeds, active.seed_part, active.unit_part, "seeds"),
+        )
+        if count > 1 and allowed > other
+    ]
+    if not options:
+        both = (active.error**2) / allowed
+        return f"about {both:.0f} times as many seeds and units" if both < 1000 else "over a thousand times as much"
+    wanted, count, name = min(options, key=lambda option: option[0] / option[1])
+    if wanted > 1000 * count:
+        return "over a thousand times as much"
+    return f"about {_rounded(max(wanted, count + 1))} {name} in place of {count}"
+
+
+def _rounded(count: float) -> str:
+    """Two significant digits: more would claim too much."""
+    digits = max(0, len(str(int(count))) - 2)
+    return f"{round(count, -digits):,.0f}"
+
+
+def overall(clauses: Sequence[ClauseResult]) -> str:
+    """All clauses hold: replicates. One is refuted: contradicts. One is open: underpowered. Else one is weaker."""
+    verdicts = {clause.verdict for clause in clauses}
+    return next((word for word in (CONTRADICTS, UNDERPOWERED, WEAKER) if word in verdicts), REPLICATES)
+
+
+def deciding(clauses: Sequence[ClauseResult]) -> int:
+    """Which clause stands for all: of those whose verdict is the overall one, the one that stands lowest."""
+    word = overall(clauses)
+    return min(range(len(clauses)), key=lambda i: (clauses[i].verdict != word, clauses[i].standing))
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What samples of one model say of a claim; with a `reason` where its test could not be passed."""
+    """What samples of one model say of a claim.
+
+    Attributes:
+        reason: why its clauses do not count.
+        conditions: the clauses of its positive control.
+    """
 
     clauses: tuple[ClauseResult, ...] = ()
     reason: str = ""
-    conditions: tuple[ClauseResult, ...] = ()  # those of the positive control
+    conditions: tuple[ClauseResult, ...] = ()
+    stopped: str = ""  # the verdict where the clauses do not count
 
     @property
     def verdict(self) -> str:
-        return INCONCLUSIVE if self.reason else overall(self.clauses)
+        return self.stopped or overall(self.clauses)
 
-    def as_control(self, failure: bool) -> "Judgement":
-        """Of a control: what it does counts though it fails its positive control, unless the claim is of a failure."""
-        return self if failure else replace(self, reason="")
+    @property
+    def p(self) -> float:
+        """One-sided p against the claim: all clauses must hold, so the largest."""
+        return max((clause.p for clause in self.clauses), default=1.0)
 
     @property
     def deciding(self) -> int | None:
-        """The clause whose difference and interval stand for the claim; None without clauses."""
-        if not self.clauses:
-            return None
-        return deciding([(clause.low, clause.high) for clause in self.clauses])
+        """The clause whose effect and interval stand for the claim; None without clauses."""
+        return deciding(self.clauses) if self.clauses else None
 
 
-def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str, object], seed: int = 0) -> Judgement:
-    """Judges a prediction on samples, provided that its positive control holds on them and leaves room for it."""
-    clauses = prediction.judge(samples, seed)
-    conditions = given.judge(samples, seed) if given else ()
-    return concluded(clauses, conditions)
+def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str, object]) -> Judgement:
+    """Judges a prediction on samples, provided that its positive control holds on them and leaves room for it.
+
+    Where a ratio is not defined, the judgement says so.
+    """
+    try:
+        return concluded(prediction.judge(samples), given.judge(samples) if given else ())
+    except NoRatio as error:
+        return Judgement(reason=str(error), stopped=UNDERPOWERED)
 
 
 def concluded(clauses: tuple[ClauseResult, ...], conditions: tuple[ClauseResult, ...]) -> Judgement:
     """The judgement that measured clauses give behind their positive control."""
-    return Judgement(clauses, _unable(conditions) or _out_of_reach(clauses), conditions)
-
-
-def judge_both(
-    prediction: Prediction,
-    given: Prediction | None,
-    samples: Mapping[str, object],
-    control: Mapping[str, object],
-    seed: int = 0,
-) -> tuple[Judgement, Judgement]:
-    """The judgements of the model and of its control; neither is decided where a ratio of either is not defined."""
-    try:
-        return judge(prediction, given, samples, seed), judge(prediction, given, control, seed)
-    except NoRatio as error:
-        undecided = Judgement(reason=str(error))
-        return undecided, undecided
-
-
-def _unable(conditions: tuple[ClauseResult, ...]) -> str:
-    for clause in conditions:
+    for clause in sorted(conditions, key=lambda clause: clause.verdict == UNDERPOWERED):
+        if clause.verdict == UNDERPOWERED:
+            reason = f"whether the model can do the task is not decided: {_measured(clause)}"
+            return Judgement(clauses, reason, conditions, UNDERPOWERED)
         if clause.verdict != REPLICATES:
-            outcome = "failed" if clause.verdict == CONTRADICTS else "is not decided"
-            return f"the positive control {outcome}: {_measured(clause)}"
-    return ""
-
-
-def _out_of_reach(clauses: tuple[ClauseResult, ...]) -> str:
+            return Judgement(clauses, f"the positive control fails: {_measured(clause)}", conditions, UNABLE)
     capped = next((clause for clause in clauses if clause.capped), None)
-    if capped and overall(clauses) == INCONCLUSIVE:
-        return f"even a perfect score would not pass {_measured(capped)}"
-    return ""
+    if capped and overall(clauses) == UNDERPOWERED:
+        return Judgement(clauses, f"even a perfect score would not pass {_measured(capped)}", conditions, UNDERPOWERED)
+    return Judgement(clauses, "", conditions)
 
 
 def _measured(clause: ClauseResult) -> str:
-    excess = f"excess {clause.difference:+z.2f}, 95 % interval {clause.low:+z.2f} to {clause.high:+z.2f}"
-    return f"{clause.text} (measured {clause.left:.2f} and {clause.right:.2f}; {excess})"
+    interval = f"difference {clause.effect:+z.2f}, 95 % interval {clause.low:+z.2f} to {clause.high:+z.2f}"
+    return f"{clause.text} (measured {clause.left:.2f} and {clause.right:.2f}; {interval})"
 
 
-def verdict(model: Judgement, control: Judgement, specific: bool) -> str:
-    """The verdict on a claim; where training should matter, a control that passes too makes it not specific."""
-    return NOT_SPECIFIC if specific and model.verdict == control.verdict == REPLICATES else model.verdict
+@dataclass(frozen=True)
+class Contrast:
+    """The claim's effect in the model less that in its untrained twins, on one clause.
+
+    `low` is the lower end that holds for all clauses at once: the model leads if it lies above zero.
+    """
+
+    text: str
+    value: float
+    low: float
+    high: float
+    twins: int
+
+    @property
+    def shown(self) -> bool:
+        return self.low > ROUNDING
 
 
-def judged_fields(model: Judgement, control: Judgement) -> dict[str, Any]:
-    """The fields of a result that its two judgements fill; `measured` to `ci_high` are of the deciding clause."""
+def contrast(
+    prediction: Prediction,
+    given: Prediction | None,
+    samples: Mapping[str, object],
+    twins: Sequence[Mapping[str, object]],
+) -> Contrast | None:
+    """By how much the model leads its twins, on the clause where it leads most surely; None where a ratio is missing.
+
+    The clauses of a positive control count too: that the model can do what an untrained network cannot is what training
+    taught, where the claim is how it fails at more.
+    """
+    clauses = [*prediction.clauses, *(given.clauses if given else ())]
+    names = names_of(clauses)
+    own = as_samples({name: samples[name] for name in sorted(names)})
+    other = stacked([{name: twin[name] for name in names} for twin in twins])
+    joint = {f"model.{name}": array for name, array in own.items()}
+    joint |= {f"twin.{name}": array for name, array in other.items()}
+    found = []
+    for clause in clauses:
+        try:
+            pair = [clause.effect(means_of(arrays)) for arrays in (own, other)]
+        except NoRatio:
+            continue
+        piece = difference(renamed(pair[0], "model."), renamed(pair[1], "twin."))
+        bounds = Bounds(piece, lambda linear: estimate(linear, joint))
+        low, high = bounds.low(ALPHA / len(clauses)), bounds.high(ALPHA / len(clauses))
+        found.append((low / ((high - low) or 1e-12), Contrast(clause.text, piece.value, low, high, len(twins))))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def stacked(twins: Sequence[Mapping[str, object]]) -> dict[str, np.ndarray]:
+    """The samples of several twins as one, each a seed of its own; of one twin, its samples as they are."""
+    arrays = [as_samples(twin) for twin in twins]
+    if len(arrays) == 1:
+        return arrays[0]
+    joined = {}
+    for name, first in arrays[0].items():
+        rows = [twin[name].mean(0) if twin[name].ndim == 2 else twin[name] for twin in arrays]
+        alike = first.ndim == 0 and len({float(row) for row in rows}) == 1
+        rows = rows if first.ndim else [np.atleast_1d(row) for row in rows]
+        joined[name] = first if alike else np.stack(rows)
+    return joined
+
+
+def verdict(model: Judgement, twins: Judgement, lead: Contrast | None, specific: bool) -> str:
+    """The verdict on a claim. One about what training teaches replicates only if the twins do not, and the model leads
+    them by a tested difference."""
+    if not specific or model.verdict != REPLICATES:
+        return model.verdict
+    shown = lead is not None and lead.shown and twins.verdict != REPLICATES
+    return REPLICATES if shown else NOT_SPECIFIC
+
+
+def as_published(clause: ClauseResult, published: float | None) -> str:
+    """Whether an effect is as large as the published one on the same scale: "as large", "smaller", "larger", "open"."""
+    if published is None:
+        return ""
+    if clause.high < published:
+        return "smaller"
+    if clause.low > published:
+        return "larger"
+    wide = clause.high - clause.low > abs(published)
+    return "open" if wide else "as large"
+
+
+def absence_factor(clause: ClauseResult) -> float | None:
+    """Bayes factor of clauses that claim an absence, for nothing against an effect as large as would matter (normal,
+    with the smallest effect as standard deviation); after Pawel et al. (2024). None for others and for exact values."""
+    if not clause.error or not clause.text.startswith("abs("):
+        return None
+    bound = clause.right
+    scale = np.hypot(clause.error, bound)
+    return float(stats.norm.pdf(clause.left, 0, clause.error) / stats.norm.pdf(clause.left, 0, scale))
+
+
+def judged_fields(model: Judgement, twins: Judgement, lead: Contrast | None = None) -> dict[str, Any]:
+    """The fields of a result that its judgements fill; `measured` to `ci_high` are of the deciding clause."""
     place = model.deciding
-    deciding = None if place is None else model.clauses[place]
+    clause = None if place is None else model.clauses[place]
     return {
-        "measured": deciding and deciding.left,
-        "control": deciding and control.clauses[place].left,
-        "difference": deciding and deciding.difference,
-        "ci_low": deciding and deciding.low,
-        "ci_high": deciding and deciding.high,
-        "detectable": deciding and deciding.detectable,
-        "model_verdict": deciding and model.verdict,
-        "control_verdict": deciding and control.verdict,
-        "clauses": [vars(c) for c in model.clauses],
-        "control_clauses": [vars(c) for c in control.clauses],
-        "conditions": [vars(c) for c in model.conditions],
-        "control_conditions": [vars(c) for c in control.conditions],
+        "measured": clause and clause.left,
+        "control": clause and twins.clauses and twins.clauses[place].left,
+        "difference": clause and clause.effect,
+        "ci_low": clause and clause.low,
+        "ci_high": clause and clause.high,
+        "smallest": clause and clause.smallest,
+        "p": clause and model.p,
+        "needs": clause and clause.needs,
+        "model_verdict": clause and model.verdict,
+        "control_verdict": clause and twins.verdict,
+        "lead": lead and asdict(lead),
+        "clauses": [asdict(c) for c in model.clauses],
+        "control_clauses": [asdict(c) for c in twins.clauses],
+        "conditions": [asdict(c) for c in model.conditions],
+        "control_conditions": [asdict(c) for c in twins.conditions],
     }
+
+
+def without_say(control: Judgement, failure: bool) -> Judgement:
+    """Of a control: what it does counts though it fails its positive control, unless the claim is of a failure."""
+    return control if failure else replace(control, reason="", stopped="")

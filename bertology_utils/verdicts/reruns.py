@@ -1,8 +1,8 @@
 """Reruns of chapters with other seeds: their verdicts, and how many of them flip. Depends on `project`, on `recorded`
 (what a run left) and on `predictions` (the names of verdicts).
 
-A seed draws the items (where there are more than a test asks), the weights that probes start from and the resamples of
-the intervals; the split into training and test words does not depend on it. The verdicts are kept in
+A seed draws the items (where there are more than a test asks) and the weights that probes start from; the split into
+training and test words does not depend on it. The verdicts are kept in
 `results/reruns.csv`, one line a claim and seed. What the same runs say of the intervals, one line a clause, is kept in
 `results/interval_checks.csv`: how far measured values move from rerun to rerun, beside what their intervals imply.
 """
@@ -20,12 +20,12 @@ from scipy import stats
 from bertology_utils.files import read_csv, write_csv
 from bertology_utils.project import Job, plan
 from bertology_utils.statistics import LEVEL, ROUNDING
-from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES
+from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES, WEAKER
 from bertology_utils.verdicts.recorded import result_of
 
 PATH = Path("results") / "reruns.csv"
 CHECKS = Path("results") / "interval_checks.csv"
-DECIDED = {REPLICATES: True, NOT_SPECIFIC: True, CONTRADICTS: False}
+DECIDED = {REPLICATES: True, NOT_SPECIFIC: True, WEAKER: None, CONTRADICTS: False}
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def checks_of(jobs: Iterable[Job]) -> list[IntervalCheck]:
             for clause in result.get("clauses") or ():
                 key = (job.chapter, result["id"], clause["text"], result["model"], job.profile)
                 error = (clause["high"] - clause["low"]) / (2 * stats.norm.ppf((1 + LEVEL) / 2))
-                measured.setdefault(key, []).append((clause["difference"], error))
+                measured.setdefault(key, []).append((clause["effect"], error))
     found = []
     for key, values in measured.items():
         differences, errors = zip(*values, strict=True)
@@ -190,7 +190,7 @@ def flips(verdicts: Iterable[Verdict]) -> Flips:
     for verdict in verdicts:
         runs.setdefault((verdict.model, verdict.profile, verdict.claim), []).append(verdict)
     groups = [[v.verdict for v in group] for group in runs.values()]
-    decided = [[DECIDED[word] for word in group if word in DECIDED] for group in groups]
+    decided = [[DECIDED[word] for word in group if DECIDED.get(word) is not None] for group in groups]
     return Flips(
         claims=len(groups),
         seeds=len({v.seed for group in runs.values() for v in group}),

@@ -1,0 +1,133 @@
+"""What was measured, as samples of a declared design. Depends on numpy.
+
+A sample is a number, values over units, or values over seeds and units:
+
+- a plain array `(items,)` or `(seeds, items)` says that the items are independent;
+- `by_unit` says that items share their verbs, relations or names, which are then what was drawn;
+- `per_seed` says that each seed gives one value;
+- `census` says that everything that exists was measured (all heads, all rows of a table), so that nothing was drawn.
+
+Samples with as many units are of the same units, those with as many seeds of the same seeds; where they are not, their
+covariance is zero but for chance, so that this says nothing wrong.
+"""
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+Samples = Mapping[str, np.ndarray]
+
+
+class UnitSamples(np.ndarray):
+    """Values of units that know of how many `items` they were made, and whether these were right or wrong."""
+
+    items: int
+    binary: bool
+
+    def __array_finalize__(self, source: np.ndarray | None) -> None:
+        self.items = getattr(source, "items", self.shape[-1] if self.ndim else 1)
+        self.binary = getattr(source, "binary", False)
+
+
+def _made_of(values: np.ndarray, items: int, binary: bool = False) -> UnitSamples:
+    samples = np.asarray(values, dtype=float).view(UnitSamples)
+    samples.items, samples.binary = items, binary
+    return samples
+
+
+def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:
+    """Named samples as float arrays: 0-d exact, 1-d over units, 2-d `(seeds, units)`.
+
+    Raises:
+        ValueError: another shape, no values, or values that are not a number.
+    """
+    arrays = {name: np.asanyarray(values, dtype=float) for name, values in samples.items()}
+    for name, array in arrays.items():
+        if array.ndim > 2 or array.size == 0:
+            raise ValueError(f"sample '{name}' must be a number, (items,) or (seeds, items), not {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"sample '{name}' holds values that are not a number")
+    return arrays
+
+
+def by_unit(values: Sequence[float] | np.ndarray, units: Sequence[str] | Sequence[Sequence[str]]) -> UnitSamples:
+    """One value for each unit that items are made of, in sorted order: (..., items) to (..., units).
+
+    Items that share their things are not independent: 120 pairs of 16 things know of 16 things. `units` names the one
+    of each item, or k of them, alike for all. A unit's value is the mean plus k times how far its own items lie off it
+    (Hajek's projection): the mean stays that of the items, and the spread is what other things would have given.
+    """
+    values, parts = np.asarray(values, dtype=float), np.array(units)
+    parts = parts.reshape(len(parts), -1)
+    names, places = np.unique(parts, return_inverse=True)
+
+    def of_row(row: np.ndarray) -> np.ndarray:
+        off = np.repeat(row - row.mean(), parts.shape[1])
+        return row.mean() + np.bincount(places.ravel(), off, len(names)) * len(names) / len(row)
+
+    return _made_of(np.apply_along_axis(of_row, -1, values), values.shape[-1], _zeros_and_ones(values))
+
+
+def per_seed(values: Sequence[float] | np.ndarray) -> UnitSamples:
+    """One value a seed, such as a loss or a variance: (seeds,) to (seeds, 1)."""
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1:
+        raise ValueError(f"one value a seed is expected, not {values.shape}")
+    return _made_of(values[:, None], 1)
+
+
+def census(values: Sequence[float] | np.ndarray) -> UnitSamples:
+    """The mean over units that are all there are: (units,) to a number, (seeds, units) to (seeds, 1)."""
+    values = np.asarray(values, dtype=float)
+    mean = values.mean(-1, keepdims=values.ndim > 1)
+    return _made_of(mean, values.shape[-1] if values.ndim else 1)
+
+
+def is_binary(array: np.ndarray) -> bool:
+    """Whether the values are rights and wrongs, or units of such."""
+    return array.ndim > 0 and (getattr(array, "binary", False) or _zeros_and_ones(array))
+
+
+def _zeros_and_ones(array: np.ndarray) -> bool:
+    return bool(np.isin(array, (0.0, 1.0)).all())
+
+
+def item_count(array: np.ndarray) -> int:
+    """Items a seed behind a sample."""
+    return int(getattr(array, "items", array.shape[-1] if array.ndim else 1))
+
+
+def packed(array: np.ndarray) -> dict[str, object]:
+    """A sample as a record keeps it: shape, items, and its values as bits or half-precision offsets in base64.
+
+    Values come back to three digits of their spread; means are kept apart, to the record's own precision.
+    """
+    array = np.asanyarray(array, dtype=float)
+    bits = array.ndim > 0 and _zeros_and_ones(array)
+    mean = float(array.mean())
+    raw = np.packbits(array.astype(bool)) if bits else np.asarray(array - mean, np.float16)
+    text = base64.b64encode(zlib.compress(raw.tobytes(), 9)).decode() if array.ndim else ""
+    kind = "bits" if bits else "halves"
+    return {
+        "shape": list(array.shape),
+        "items": item_count(array),
+        "binary": is_binary(array),
+        "mean": mean,
+        kind: text,
+    }
+
+
+def unpacked(kept: Mapping[str, object]) -> np.ndarray:
+    """The sample that `packed` kept."""
+    shape, mean = tuple(kept["shape"]), float(kept["mean"])
+    if not shape:
+        return _made_of(np.asarray(mean), kept["items"])
+    if "bits" in kept:
+        raw = np.frombuffer(zlib.decompress(base64.b64decode(kept["bits"])), np.uint8)
+        values = np.unpackbits(raw)[: int(np.prod(shape))].astype(float)
+    else:
+        values = np.frombuffer(zlib.decompress(base64.b64decode(kept["halves"])), np.float16).astype(float)
+        values = values - values.mean() + mean
+    return _made_of(values.reshape(shape), kept["items"], kept["binary"])

@@ -1,0 +1,153 @@
+"""A claim judged on what was measured, now or when it was recorded. Depends on `predictions` and `samples`.
+
+A record keeps the samples that its claim was judged on, so that another estimator or another bar judges them again
+without measuring. Records from before 2026-11-26 hold intervals only: their clauses are moved to the bars of today
+where the same two sides are compared, and their intervals stay the wider ones of then.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.estimation import proportion_interval
+from bertology_utils.samples import unpacked
+from bertology_utils.verdicts.formulas import Clause, clauses_of
+from bertology_utils.verdicts.predictions import (
+    REACH,
+    ClauseResult,
+    Contrast,
+    Judgement,
+    Prediction,
+    concluded,
+    contrast,
+    judge,
+    judged_fields,
+    outcome,
+    parse,
+    stacked,
+    verdict,
+    without_say,
+)
+
+if TYPE_CHECKING:
+    from bertology_utils.verdicts.ledger import Claim
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A claim's verdict on one model, the judgements of the model and of its untrained twins, and the model's lead."""
+
+    verdict: str
+    model: Judgement
+    twins: Judgement
+    lead: Contrast | None = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What a result holds of it."""
+        said = {"verdict": self.verdict, "reason": self.model.reason}
+        return said | judged_fields(self.model, self.twins, self.lead)
+
+
+def needed(claim: Claim, samples: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The samples that a claim's prediction and its positive control name.
+
+    Raises:
+        BertologyError: one of them is missing.
+    """
+    prediction, given = _predictions(claim)
+    return prediction.arrays(samples) | (given.arrays(samples) if given else {})
+
+
+def judge_claim(claim: Claim, samples: Mapping[str, Any], twins: Sequence[Mapping[str, Any]]) -> Tested:
+    """Judges a claim on the samples of a model and of its untrained twins (or of another control)."""
+    prediction, given = _predictions(claim)
+    model = judge(prediction, given, samples)
+    control = without_say(judge(prediction, given, stacked(twins)), claim.failure)
+    lead = contrast(prediction, given, samples, twins) if claim.specific else None
+    return Tested(verdict(model, control, lead, claim.specific), model, control, lead)
+
+
+def _predictions(claim: Claim) -> tuple[Prediction, Prediction | None]:
+    return claim.parsed_prediction, parse(claim.given) if claim.given else None
+
+
+def judged_again(claim: Claim, result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A recorded result under the claim's prediction of today; None where the record cannot tell."""
+    if not result.get("clauses"):
+        return dict(result)
+    try:
+        tested = _from_samples(claim, result) if result.get("samples") else _from_intervals(claim, result)
+    except BertologyError:
+        return None
+    return tested and dict(result) | {"prediction": claim.full_prediction} | tested.fields
+
+
+def _from_samples(claim: Claim, result: Mapping[str, Any]) -> Tested:
+    kept = [result["samples"], *result["control_samples"]]
+    model, *twins = [{name: unpacked(sample) for name, sample in own.items()} for own in kept]
+    return judge_claim(claim, needed(claim, model), [needed(claim, twin) for twin in twins])
+
+
+def _from_intervals(claim: Claim, result: Mapping[str, Any]) -> Tested | None:
+    """By the recorded intervals alone, which do not know of clauses that were not compared then."""
+    prediction, given = _predictions(claim)
+    judged = []
+    for side in ("", "control_"):
+        clauses = [_moved(clause, result, f"{side}clauses") for clause in prediction.clauses]
+        conditions = [_moved(clause, result, f"{side}conditions") for clause in (given.clauses if given else ())]
+        if None in clauses or None in conditions:
+            return None
+        judged.append(concluded(tuple(clauses), tuple(conditions)))
+    model, twins = judged[0], without_say(judged[1], claim.failure)
+    lead = _lead(model, judged[1]) if claim.specific else None
+    return Tested(verdict(model, twins, lead, claim.specific), model, twins, lead)
+
+
+def _moved(clause: Clause, result: Mapping[str, Any], part: str) -> ClauseResult | None:
+    """A clause under the bar of today, from the recorded clause that compares the same sides but for a number."""
+    for kept in result.get(part, ()):
+        (was,) = clauses_of(kept["text"])
+        effect = kept.get("effect", kept.get("difference"))
+        old_bar, new_bar = _number(was.right), _number(clause.right)
+        same = ast.dump(was.right) == ast.dump(clause.right) or None not in (old_bar, new_bar)
+        if was.flipped != clause.flipped or ast.dump(was.left) != ast.dump(clause.left) or not same:
+            continue
+        step = 0.0 if old_bar is None else (old_bar - new_bar) * (-1 if clause.flipped else 1)
+        step += 0.0 if "effect" in kept else was.smallest  # it was taken off
+        low, high = kept["low"] + step, kept["high"] + step
+        if new_bar is not None and kept["left"] in (0, 1) and high - low and not clause.flipped:
+            low = min(low, proportion_interval(int(kept["left"] * result["n"]), result["n"])[0] - new_bar)
+        right = kept["right"] if new_bar is None else new_bar
+        if new_bar is None and "effect" not in kept:
+            right -= was.smallest * (-1 if clause.flipped else 1)
+        return _clause_result(clause, kept["left"], right, effect + step, low, high)
+    return None
+
+
+def _clause_result(clause: Clause, left: float, right: float, effect: float, low: float, high: float) -> ClauseResult:
+    error = (high - low) / (2 * REACH)
+    p = float(stats.norm.sf((effect - clause.smallest) / error)) if error else float(effect <= clause.smallest)
+    word = outcome(low, high, clause.smallest)
+    return ClauseResult(clause.text, left, right, effect, low, high, clause.smallest, word, p, error)
+
+
+def _number(node: ast.expr) -> float | None:
+    """The value of a side that is a number."""
+    return float(node.value) if isinstance(node, ast.Constant) else None
+
+
+def _lead(model: Judgement, twins: Judgement) -> Contrast | None:
+    """The model's lead over its twin as if they had been measured on different items."""
+    found = []
+    for mine, theirs in zip((*model.clauses, *model.conditions), (*twins.clauses, *twins.conditions), strict=True):
+        value, half = mine.effect - theirs.effect, REACH * float(np.hypot(mine.error, theirs.error))
+        found.append(Contrast(mine.text, value, value - half, value + half, 1))
+    return max(found, key=lambda lead: lead.low / ((lead.high - lead.low) or 1e-12), default=None)
