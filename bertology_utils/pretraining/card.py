@@ -186,7 +186,7 @@ def _history(facts: Mapping[str, Any]) -> str:
 def _optimiser(facts: Mapping[str, Any]) -> str:
     muon = facts["matrix_learning_rate"]
     blocks = f"; Muon for the matrices of the blocks ({muon:g})" if muon is not None else ""
-    precision = ", bf16 autocast" if facts["bf16"] else ""
+    precision = ", bf16 autocast" if facts["precision"] == "bfloat16" else ", float32"
     return (
         f"AdamW ({facts['learning_rate']:g}){blocks}; batches of {facts['batch'] * 64:,} pieces{precision}, no dropout"
     )

@@ -138,7 +138,7 @@ class PretrainingConfig(_Settings):
     keep: Literal["doubling"] | int | None = None  # models kept at steps 0, 1, 2, 4, 8 ..., or that many, log-spaced
     keep_steps: list[int] = []
     workers: int = Field(0, ge=0)  # processes that prepare batches beside a GPU
-    bf16: bool = True
+    bf16: bool | None = None  # autocast; by default where the processor is faster in it
     phases: list[Phase] = Field(min_length=1)
 
     @field_validator("corpora", mode="before")

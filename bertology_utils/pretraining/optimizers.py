@@ -4,13 +4,17 @@ import torch
 from torch import nn
 
 from .config import PretrainingConfig
+from .muon import Muon
 from .network import Network
 
 
 class Optimizers:
-    """AdamW for embeddings, norms and heads; Muon for the matrices of the blocks, which learn faster with it."""
+    """AdamW for embeddings, norms and heads; Muon for the matrices of the blocks, which learn faster with it.
 
-    def __init__(self, network: Network, config: PretrainingConfig):
+    `dtype` is what matrices are orthogonalised in.
+    """
+
+    def __init__(self, network: Network, config: PretrainingConfig, dtype: torch.dtype):
         muon = config.matrix_learning_rate is not None
         matrices = network.matrices if muon else []
         head = network.fresh_head
@@ -23,7 +27,7 @@ class Optimizers:
             self.rates.append(config.head_learning_rate or config.learning_rate)
         if muon:
             decay, rate = config.weight_decay, config.matrix_learning_rate
-            self.parts.append(torch.optim.Muon(matrices, rate, weight_decay=decay, adjust_lr_fn="match_rms_adamw"))
+            self.parts.append(Muon(matrices, rate, decay, dtype))
             self.rates.append(rate)
 
     def step(self, factor: float) -> None:
