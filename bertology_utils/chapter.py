@@ -5,6 +5,7 @@ prediction of the claims file to both.
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,10 +27,11 @@ from bertology_utils.project import CHAPTERS, PROFILES
 from bertology_utils.samples import item_count, packed
 from bertology_utils.verdicts import cards
 from bertology_utils.verdicts.conclusions import Themes, conclusions
-from bertology_utils.verdicts.conflicts import Axis, axis_by_name, sentence
+from bertology_utils.verdicts.conflicts import Axis, axis_by_name, samples_to_keep, settled
 from bertology_utils.verdicts.judging import Tested, judge_claim, needed
 from bertology_utils.verdicts.ledger import Claim, claim_by_id
 from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement
+from bertology_utils.verdicts.sealed import version_hash
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ class Chapter:
         self.name, self.model_name, self.profile, self.seed = name, model, profile, seed
         self.record_path = Path(record) if record else None
         self.results: list[dict[str, Any]] = []
+        self.axes: dict[str, dict[str, Any]] = {}
+        self.seconds: dict[str, float] = {}
+        self._clock = time.perf_counter()
 
     @cached_property
     def specimen(self) -> Specimen:
@@ -132,7 +137,7 @@ class Chapter:
         tested = judge_claim(claim, used[0], used[1:])
         kept = {name: packed(array) for name, array in used[0].items()}
         control_kept = [{name: packed(array) for name, array in own.items()} for own in used[1:]]
-        self._add(claim, tested, _size(used[0]), specimen, data, {"samples": kept, "control_samples": control_kept})
+        self._add(claim, tested, _size(claim, tested, used[0]), specimen, data, {"samples": kept, "control_samples": control_kept})
 
     def not_testable(self, identity: str, reason: str) -> None:
         """Records that a claim cannot be tested here, with the reason."""
@@ -146,7 +151,7 @@ class Chapter:
         points: Mapping[str, Sequence[float]] | None = None,
         published: Mapping[str, float] | None = None,
     ) -> None:
-        """Draws both sides of a conflict and this run on one axis, and says which side the run favours.
+        """Draws both sides of a conflict and this run on one axis, and says which side the run supports.
 
         Args:
             name: of the conflict's axis in claims/conflicts.yaml.
@@ -155,12 +160,15 @@ class Chapter:
             published: the studies' own values, on the same scale.
         """
         axis = axis_by_name(name)
-        model, twin = (axis.evidence(samples) for samples in (runs.model, runs.twin))
+        twins = [runs.twin, *(other for other in runs.others if axis.names <= set(other))]
+        found = settled(axis, runs.model, twins, published)
+        self.axes[name] = samples_to_keep(axis, [runs.model, *twins], published)
         bands = tuple(Band(s.label, s.region.text, s.region.low, s.region.high) for s in axis.sides)
         figure = regions(
-            bands, model.rows, twin.rows, points=points, published=published, scale=axis.scale, caption=_reasons(axis)
-        )
-        display(HTML(cards.conflict_card(name, figure._repr_html_(), sentence(axis, model, twin), axis.differ)))
+            bands, found.model.rows, found.twins.rows, points=points, published=published, scale=axis.scale,
+            caption=_reasons(axis),
+        )  # fmt: skip
+        display(HTML(cards.conflict_card(name, figure._repr_html_(), found.sentence, axis.differ)))
 
     def needs_mlm_head(self, *identities: str) -> bool:
         """Whether the specimen can fill in blanks; if not, the given claims are recorded as not testable."""
@@ -184,7 +192,8 @@ class Chapter:
         """Writes the record, once, when the chapter has run to its end."""
         if self.record_path is None:
             return
-        write_json(self.record_path, {"chapter": self.name, "results": self.results, "data_sets": self._data_sets()})
+        said = {"results": self.results, "axes": self.axes, "data_sets": self._data_sets(), "seconds": self.seconds}
+        write_json(self.record_path, {"chapter": self.name} | said)
 
     def _data_sets(self) -> dict[str, dict[str, str]]:
         """Licence and sha256 of every real set that a result rests on."""
@@ -209,6 +218,7 @@ class Chapter:
         result = {
             "id": claim.id,
             "prediction": claim.full_prediction,
+            "sealed": version_hash(claim),
             "model": specimen.name if specimen else self.model_name,
             "model_sha256": (specimen or self.specimen).sha256,
             "profile": self.profile,
@@ -219,12 +229,15 @@ class Chapter:
             **(kept or {}),
         }
         self.results.append(result)
+        self.seconds[claim.id], self._clock = time.perf_counter() - self._clock, time.perf_counter()
         display(HTML(cards.verdict_card(cards.card_of(claim, result, tested.model, tested.twins))))
 
 
-def _size(samples: Mapping[str, Any]) -> dict[str, int]:
-    """Items, units and seeds behind the samples of a claim."""
-    drawn = [array for array in samples.values() if array.ndim]
+def _size(claim: Claim, tested: Tested, samples: Mapping[str, Any]) -> dict[str, int]:
+    """Items, units and seeds behind the clause that decides a claim."""
+    place = tested.model.deciding
+    names = samples if place is None else claim.parsed_prediction.clauses[place].names
+    drawn = [samples[name] for name in names if samples[name].ndim]
     return {
         "n": min(map(item_count, drawn), default=1),
         "units": min((array.shape[-1] for array in drawn), default=1),

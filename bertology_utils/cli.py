@@ -14,10 +14,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_csv, read_entries
+from bertology_utils.files import read_csv, read_entries, read_json
 from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, FOLDER_VARIABLE, data_folder, find_root
 
 app = typer.Typer(
@@ -146,6 +147,66 @@ def rerun(
 
 
 @app.command()
+def power(
+    model: Annotated[str, typer.Option("--model", "-m", help="As for `run`.")] = DEFAULT_MODEL,
+    profile: Profile = DEFAULT_PROFILE,
+    root: Root = None,
+) -> None:
+    """What the last run spent on its verdicts, and what would settle the underpowered ones, the cheapest first."""
+    from bertology_utils.project import plan
+    from bertology_utils.verdicts.power import prices, spent
+
+    records = [found for job in plan(book_folder(root), None, [model], profile) if (found := read_json(job.record))]
+    if not records:
+        raise BertologyError(f"There is no run of {model} yet: `bertology run` makes one.")
+    show(
+        ["chapter", "minutes", "decided", "asked"],
+        [(chapter, f"{minutes:.1f}", str(decided), str(asked)) for chapter, minutes, decided, asked in spent(records)],
+    )
+    show(
+        ["claim", "chapter", "seconds now", "seconds more", "would settle it"],
+        [(p.claim, p.chapter, f"{p.seconds:.0f}", f"{p.more:,.0f}", p.needs) for p in prices(records)],
+    )
+
+
+@app.command()
+def calibrate(
+    repeats: Annotated[int, typer.Option("--repeats", "-n", min=20, help="Of every design.")] = 1000,
+    record: Annotated[bool, typer.Option("--record", help="Keep the table as results/calibration.csv.")] = False,
+    root: Root = None,
+) -> None:
+    """Plant effects of known size: do intervals cover them, and do verdicts decide? Fails where they do not."""
+    from bertology_utils.provenance import origin
+    from bertology_utils.verdicts import calibration
+
+    folder = book_folder(root)
+    console, chosen = Console(stderr=True), list(calibration.designs())
+    found = []
+    for design in track(chosen, "Calibrating", console=console, transient=True):
+        found += calibration.calibrations(repeats, [design])
+    show(list(calibration.KIND_COLUMNS), calibration.by_kind(found))
+    if record:
+        calibration.write(folder / calibration.PATH, found, origin(folder))
+    own = [(row, said) for row in found if row.estimator == calibration.NEW and (said := calibration.misses(row))]
+    missed = [f"{row.kind}, {row.design}: {'; '.join(said)}" for row, said in own] + calibration.behind(found)
+    if missed:
+        raise BertologyError("\n".join([*missed, f"{len(missed)} of {len(chosen)} designs miss."]))
+
+
+@app.command()
+def seal(root: Root = None) -> None:
+    """Append the predictions that changed to the sealed log, results/predictions.jsonl, with the date of now."""
+    from bertology_utils.verdicts import sealed
+
+    folder = book_folder(root)
+    path = folder / sealed.PATH
+    if not path.exists():
+        print(f"Begun with {sealed.begin(path, folder)} versions from the history of the repository.")
+    changed = sealed.seal(path)
+    print(f"Sealed: {', '.join(changed)}" if changed else "Every prediction is sealed.")
+
+
+@app.command()
 def build(
     force: Annotated[bool, typer.Option("--force", help="Build even if nothing changed.")] = False,
     root: Root = None,
@@ -162,26 +223,46 @@ def build(
 def ledger(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON list.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw them as the README's picture into this SVG file.")] = None,
+    readme: Annotated[Path | None, typer.Option(help="Put their counts into this file, between its marks.")] = None,
     root: Root = None,
 ) -> None:
-    """Print the verdicts of the executed chapters."""
+    """Print the verdicts of the executed chapters, each with its effect, interval and q."""
     from bertology_utils.pages.build import all_results
 
-    claims = all_results(book_folder(root))
-    if picture is not None:
-        from bertology_utils.pages.contents import rows_of
-        from bertology_utils.pages.picture import draw
-
-        print(draw(rows_of(claims), picture))
+    folder = book_folder(root)
+    claims = all_results(folder)
+    if picture is not None or readme is not None:
+        write_pictures(folder, claims, picture, readme)
         return
     if as_json:
         print(json.dumps(claims, indent=1, ensure_ascii=False))
         return
-    results = [(claim, result) for claim in claims for result in claim["results"]]
-    if not results:
+    rows = [ledger_line(claim["id"], result) for claim in claims for result in claim["results"]]
+    if not rows:
         raise BertologyError("There are no fresh verdicts. Run `bertology run` first.")
-    rows = [(claim["id"], result["model"], result["profile"], result["verdict"]) for claim, result in results]
-    show(["claim", "model", "profile", "verdict"], rows)
+    show(["claim", "model", "profile", "verdict", "effect", "95 % interval", "q"], rows)
+
+
+def write_pictures(folder: Path, claims: list[dict], picture: Path | None, readme: Path | None) -> None:
+    """What the README shows of the verdicts: its picture, and the counts between its marks."""
+    from bertology_utils.pages.contents import rows_of
+    from bertology_utils.pages.numbers import write_numbers
+    from bertology_utils.pages.picture import draw
+
+    rows = rows_of(claims)
+    if picture is not None:
+        print(draw(rows, picture))
+    if readme is not None:
+        write_numbers(readme, folder, rows)
+
+
+def ledger_line(identity: str, result: dict) -> tuple[str, ...]:
+    """One row of `bertology ledger`; what was judged from recorded intervals alone has a star."""
+    effect = "" if result.get("difference") is None else f"{result['difference']:+.3g}"
+    interval = "" if result.get("ci_low") is None else f"{result['ci_low']:+.3g} to {result['ci_high']:+.3g}"
+    q = "" if result.get("q") is None else f"{result['q']:.2g}"
+    star = "*" if result.get("intervals_only") else ""
+    return identity, result["model"], result["profile"], result["verdict"], effect, interval + star, q
 
 
 @app.command()
@@ -245,7 +326,7 @@ def score(
         read_csv(out, ["model"])  # a file that is no such table is told before anything is scored
     suite = load_suite(pairs=pairs, seed=seed)
     for name, rows in zip(names, compare(names, suite, origin(folder)), strict=True):
-        show(["model", "paradigm", "pairs", "accuracy", "interval", "untrained twin"], [score_row(row) for row in rows])
+        show(list(SCORE_HEADS), [score_row(row) for row in rows])
         if out is not None:
             record(out, rows)
         if card:
@@ -261,10 +342,16 @@ def prepare_transformers(online: bool) -> None:
     logging.disable_progress_bar()
 
 
+SCORED_RULES = ("twin", "twin_blind", "length", "frequency", "unigram", "blind", "best_rule")
+SCORE_HEADS = ("model", "paradigm", "pairs", "accuracy", "interval", "untrained twin", "twin, blind", "length",
+               "frequency", "unigram", "blind", "best rule")  # fmt: skip
+
+
 def score_row(row: dict) -> tuple[str, ...]:
-    """One line of `bertology score`, in per cent."""
+    """One line of `bertology score`, in per cent; what stands behind the twin are rules that know no grammar."""
     interval = f"{row['accuracy_low']:.1f} to {row['accuracy_high']:.1f}"
-    return row["model"], row["paradigm"], str(row["pairs"]), f"{row['accuracy']:.1f}", interval, f"{row['twin']:.1f}"
+    rules = (f"{row[name]:.1f}" for name in SCORED_RULES)
+    return row["model"], row["paradigm"], str(row["pairs"]), f"{row['accuracy']:.1f}", interval, *rules
 
 
 @app.command()

@@ -8,19 +8,25 @@ Caffo (2000): neither a perfect score on few items nor two samples that agree on
 zero. A single proportion has the interval of Wilson (1927), united with that of Jeffreys where that is wider.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
 from scipy import stats
+from scipy.optimize import brentq
+from scipy.special import expit, logit, stdtr, stdtrit
 
-from bertology_utils.samples import Samples, is_binary, item_count
+from bertology_utils.samples import Samples, is_binary, item_count, of_single_items
 
 ALPHA = 0.025  # of each side of a 95 % interval
 LIKENESS = 0.2  # correlation within a unit, or of seeds on one item, that rights and wrongs are taken to have at least
 TOSSES_ALONE, TOSSES_PAIRED = 3, 1
-PRIOR_SHARE = 0.3  # share of the variance that two seeds are taken to add when degrees of freedom are counted
+SEEDS_LIKE = 0.025  # standard deviation of seeds, in those of values within a seed, below which all sizes are as likely
+STEPS = 5  # of the search for an end of Fieller's interval, which halves its error or better each time
+MANY = 1e8  # degrees of freedom that are as good as all
+ANYTHING = 1000.0  # errors off the value that stand for an end which is not bounded
+SIZES = np.logspace(-3, 3.5, 80)  # of that deviation, in units of `SEEDS_LIKE`
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class Linear:
 
     def plus(self, other: "Linear", factor: float = 1.0) -> "Linear":
         """The sum with `factor` times the other."""
+        if isinstance(other, Ratio) and not self.slopes:
+            return other.scaled(factor).plus(self)
         slopes = dict(self.slopes)
         for name, slope in other.slopes.items():
             slopes[name] = slopes.get(name, 0.0) + factor * slope
@@ -46,7 +54,38 @@ class Linear:
 
     def __truediv__(self, other: "Linear") -> "Linear":
         ratio = self.value / other.value
-        return Linear(ratio, self.scaled(1 / other.value).plus(other.scaled(ratio / other.value), -1).slopes)
+        slopes = Linear.scaled(self, 1 / other.value).plus(Linear.scaled(other, ratio / other.value), -1).slopes
+        simple = other.slopes and not isinstance(self, Ratio) and not isinstance(other, Ratio)
+        return Ratio(ratio, slopes, self, other) if simple else Linear(ratio, slopes)
+
+
+@dataclass(frozen=True)
+class Ratio(Linear):
+    """One linear function by another, which a number may be added to: its interval is Fieller's (1954)."""
+
+    numerator: Linear = Linear(0.0)
+    denominator: Linear = Linear(1.0)
+
+    def scaled(self, factor: float) -> "Ratio":
+        return self._with(super().scaled(factor), self.numerator.scaled(factor))
+
+    def plus(self, other: Linear, factor: float = 1.0) -> Linear:
+        total = super().plus(other, factor)
+        if other.slopes:
+            return total
+        return self._with(total, self.numerator.plus(self.denominator.scaled(other.value * factor)))
+
+    def excess(self, over: float) -> Linear:
+        """What has the sign that the ratio has less a number."""
+        return self.numerator.plus(self.denominator, -over).scaled(1 / self.denominator.value)
+
+    def _with(self, linear: Linear, numerator: Linear) -> "Ratio":
+        return Ratio(linear.value, linear.slopes, numerator, self.denominator)
+
+    @property
+    def sign(self) -> float:
+        """Of the denominator."""
+        return float(np.sign(self.denominator.value))
 
 
 @dataclass(frozen=True)
@@ -56,6 +95,7 @@ class Estimate:
     Attributes:
         centre: the middle of the interval; the value but for the tosses.
         seed_part, unit_part, rest: the parts of the squared error that fall with more seeds, more units, and either.
+        errors, weights: where few seeds leave open how much they vary, the errors that are possible, and how likely.
     """
 
     value: float
@@ -65,6 +105,8 @@ class Estimate:
     seed_part: float = 0.0
     unit_part: float = 0.0
     rest: float = 0.0
+    errors: np.ndarray | None = field(default=None, repr=False)
+    weights: np.ndarray | None = field(default=None, repr=False)
 
     def low(self, alpha: float = ALPHA) -> float:
         """The lower end that the truth lies below with probability alpha."""
@@ -77,10 +119,83 @@ class Estimate:
         """One-sided p of the hypothesis that the truth is at most `bar`."""
         if self.error == 0:
             return float(self.value <= bar)
-        return float(stats.t.sf((self.centre - bar) / self.error, self.df))
+        return self._beyond(self.centre - bar)
+
+    def _beyond(self, distance: float) -> float:
+        """Probability that the centre lies off the truth by more than a distance, to one side."""
+        if self.errors is None:
+            return float(stdtr(min(self.df, MANY), -distance / self.error))
+        return float(self.weights @ stdtr(self.df, -distance / self.errors))
 
     def _reach(self, alpha: float) -> float:
-        return float(stats.t.isf(alpha, self.df)) * self.error if self.error else 0.0
+        reach = -float(stdtrit(min(self.df, MANY), alpha)) * self.error if self.error else 0.0
+        if self.errors is None:
+            return reach
+        most = reach * self.errors.max() / self.error
+        return float(brentq(lambda distance: self._beyond(distance) - alpha, 0.0, 1.01 * most))
+
+
+@dataclass(frozen=True)
+class ShareEstimate(Estimate):
+    """A linear function of one share over seeds or units: where the interval of the share's log odds reaches farther,
+    as it does towards one half, the end is its own.
+
+    Attributes:
+        share: where the centre lies between 0 and 1; `slope`: of the value in the share.
+    """
+
+    share: float = 0.5
+    slope: float = 1.0
+
+    def _reach_to(self, side: float, alpha: float) -> float:
+        """How far the end on a side (1 or -1) lies off the centre."""
+        reach = self._reach(alpha)
+        odds = side * reach / self.slope / (self.share * (1 - self.share))
+        return max(reach, abs(self.slope * float(expit(logit(self.share) + odds) - self.share)))
+
+    def low(self, alpha: float = ALPHA) -> float:
+        return min(self.value, self.centre - self._reach_to(-1, alpha))
+
+    def high(self, alpha: float = ALPHA) -> float:
+        return max(self.value, self.centre + self._reach_to(1, alpha))
+
+    def p_above(self, bar: float) -> float:
+        share = self.share + (bar - self.centre) / self.slope
+        plain = super().p_above(bar)
+        if not 0 < share < 1:
+            return plain
+        off = (logit(self.share) - logit(share)) * self.share * (1 - self.share) * self.slope
+        return max(plain, self._beyond(float(off)))
+
+
+@dataclass(frozen=True)
+class RatioEstimate(Estimate):
+    """A ratio: it lies above a number as surely as its numerator exceeds so many denominators.
+
+    Attributes:
+        excess: the estimate of by how much it does, in denominators.
+        divisor: that of the denominator's size; where it may be nothing, the ratio may be anything.
+    """
+
+    excess: Callable[[float], Estimate] | None = None
+    divisor: Estimate | None = None
+
+    def low(self, alpha: float = ALPHA) -> float:
+        return self._end(lambda estimate: estimate.low(alpha), alpha, -ANYTHING)
+
+    def high(self, alpha: float = ALPHA) -> float:
+        return self._end(lambda estimate: estimate.high(alpha), alpha, ANYTHING)
+
+    def p_above(self, bar: float) -> float:
+        return max(self.excess(bar).p_above(0.0), self.divisor.p_above(0.0))
+
+    def _end(self, step: Callable[[Estimate], float], alpha: float, anything: float) -> float:
+        if self.divisor.low(alpha) <= 0:
+            return self.value + anything * self.error
+        end = self.value
+        for _ in range(STEPS):
+            end += step(self.excess(end))
+        return end
 
 
 @dataclass(frozen=True)
@@ -125,30 +240,54 @@ def proportion_interval(successes: int, n: int, alpha: float = ALPHA) -> tuple[f
 
 
 def estimate(target: Linear, samples: Samples) -> Estimate:
-    """The estimate of a linear function of the means of samples, from the variance components of their design."""
+    """The estimate of a linear function or a ratio of the means of samples, from the variance components of their
+    design."""
+    found = _estimate(target, samples)
+    if isinstance(target, Ratio) and found.error:
+        divisor = _estimate(target.denominator.scaled(target.sign), samples)
+        return _made_of(
+            found, RatioEstimate, excess=lambda over: _estimate(target.excess(over), samples), divisor=divisor
+        )
+    return found
+
+
+def _made_of(found: Estimate, kind: type[Estimate], **more: object) -> Estimate:
+    """An estimate as one of a special kind."""
+    return kind(**{field.name: getattr(found, field.name) for field in fields(Estimate)}, **more)
+
+
+def _estimate(target: Linear, samples: Samples) -> Estimate:
     used = {name: samples[name] for name, slope in target.slopes.items() if slope and samples[name].ndim}
     if not used:
         return Estimate(target.value, target.value, 0.0)
     if len(used) == 1:
         ((name, array),) = used.items()
-        if type(array) is np.ndarray and array.ndim == 1 and is_binary(array):
+        if of_single_items(array):
             return _proportion(target, name, array)
     moments = _Moments(used, target.slopes)
     tossed = _Tosses(used, target.slopes)
     keep = tossed.kept
     variance = keep**2 * moments.variance + tossed.variance
-    return Estimate(
-        target.value, target.value + tossed.shift, float(np.sqrt(variance)), moments.df,
+    possible = moments.possible
+    errors = None if possible is None else np.sqrt(keep**2 * possible.variances + tossed.variance)
+    found = Estimate(
+        target.value, target.value + tossed.shift, float(np.sqrt(variance)), possible.df if possible else moments.df,
         moments.seed_part, moments.unit_part, max(variance - moments.seed_part - moments.unit_part, 0.0),
+        errors, possible and possible.weights,
     )  # fmt: skip
+    ((name, array), *others) = used.items()
+    if others or not is_binary(array):
+        return found
+    slope = target.slopes[name]
+    return _made_of(found, ShareEstimate, share=float(array.mean()) + tossed.shift / slope, slope=slope)
 
 
 def _proportion(target: Linear, name: str, array: np.ndarray) -> Proportion:
     n, slope = len(array), target.slopes[name]
-    share = array.mean()
+    share = float(array.mean())
     error = abs(slope) * float(np.sqrt((share * (1 - share) + 1 / n) / n))
     return Proportion(
-        target.value, target.value, error, unit_part=error**2, successes=round(array.sum()), n=n, slope=slope
+        target.value, target.value, error, unit_part=error**2, successes=round(float(array.sum())), n=n, slope=slope
     )
 
 
@@ -192,16 +331,61 @@ class _Moments:
 
     @property
     def df(self) -> float:
-        """Satterthwaite's degrees of freedom. Few seeds that look alike by chance would get too many: their share of
-        the variance counts as a little more than what was seen."""
-        variance = self.variance
-        if variance == 0:
-            return np.inf
+        """Satterthwaite's degrees of freedom, at least the fewest that a part has."""
+        parts = [part for kind in self.parts for part in kind]
+        spread = sum(variance**2 / df for variance, df in parts)
+        least = min((df for kind in self.parts[:2] for _, df in kind), default=np.inf)
+        return max(self.variance**2 / spread, least) if spread else np.inf
+
+    @property
+    def possible(self) -> "Possible | None":
+        """The variances that are possible by how much seeds may vary; None where seeds or units are no part of it."""
         seeds, units, both = self.parts
-        spread = sum(v**2 / df for part in (units, both) for v, df in part)
-        spread += sum((v + PRIOR_SHARE / df**2 * variance) ** 2 / df for v, df in seeds)
-        least = min((df for part in (seeds, units) for _, df in part), default=np.inf)
-        return max(variance**2 / spread, least) if spread else np.inf
+        within = sum(variance * (df / (len(self.of_seeds[0]) - 1) + 1) for variance, df in both)
+        if not (seeds and units and within):
+            return None
+        return _possible(_pooled(seeds), _without_seeds(_pooled(units), _pooled(both)), _pooled(both)[0], within)
+
+
+@dataclass(frozen=True)
+class Possible:
+    """Variances of a mean, how likely each is, and the degrees of freedom of what is common to them."""
+
+    variances: np.ndarray
+    weights: np.ndarray
+    df: float
+
+
+def _possible(seeds: tuple[float, float], rest: tuple[float, float], both: float, within: float) -> Possible:
+    """Bayes's rule on a grid of how much seeds vary: that says of two or three seeds what no single estimate can.
+
+    Before the data, deviations below `SEEDS_LIKE` are as likely as each other; above, nearly as likely by their size in
+    logarithms, so that seeds which vary more are believed. After Gelman (2006), with a tail that heavy.
+
+    Args:
+        seeds, rest: mean square of seeds and variance without them, each with its degrees of freedom.
+        both: what the mean square of seeds would be if they did not vary.
+        within: variance of single values within a seed, over the number of seeds.
+    """
+    added = within * (SEEDS_LIKE * SIZES) ** 2
+    square, df = seeds
+    log = -df / 2 * (np.log(both + added) + square / (both + added))
+    weights = SIZES / (1 + SIZES ** (1 + 0.4 / df**2)) * np.exp(log - log.max())
+    return Possible(rest[0] + added, weights / weights.sum(), rest[1])
+
+
+def _pooled(parts: list[tuple[float, int]]) -> tuple[float, float]:
+    """The sum of independent variances with Satterthwaite's degrees of freedom."""
+    total = sum(variance for variance, _ in parts)
+    return total, total**2 / sum(variance**2 / df for variance, df in parts) if total else parts[0][1]
+
+
+def _without_seeds(units: tuple[float, float], both: tuple[float, float]) -> tuple[float, float]:
+    """The variance of a mean over units for given seeds: of the units, or of all values where units do not vary."""
+    if units[0] >= both[0]:
+        return units
+    df = units[1] + both[1]
+    return (units[0] * units[1] + both[0] * both[1]) / df, df
 
 
 def _residual(values: np.ndarray) -> tuple[float, int]:

@@ -90,6 +90,11 @@ def is_binary(array: np.ndarray) -> bool:
     return array.ndim > 0 and (getattr(array, "binary", False) or _zeros_and_ones(array))
 
 
+def of_single_items(array: np.ndarray) -> bool:
+    """Whether a sample is of independent rights and wrongs: `(items,)`, one a unit, fresh or from a record."""
+    return array.ndim == 1 and item_count(array) == len(array) and _zeros_and_ones(array)
+
+
 def _zeros_and_ones(array: np.ndarray) -> bool:
     return bool(np.isin(array, (0.0, 1.0)).all())
 
@@ -102,21 +107,23 @@ def item_count(array: np.ndarray) -> int:
 def packed(array: np.ndarray) -> dict[str, object]:
     """A sample as a record keeps it: shape, items, and its values as bits or half-precision offsets in base64.
 
-    Values come back to three digits of their spread; means are kept apart, to the record's own precision.
+    Values come back to three digits of their spread, by which the offsets are scaled; means are kept apart, to the
+    record's own precision.
     """
     array = np.asanyarray(array, dtype=float)
-    bits = array.ndim > 0 and _zeros_and_ones(array)
     mean = float(array.mean())
-    raw = np.packbits(array.astype(bool)) if bits else np.asarray(array - mean, np.float16)
-    text = base64.b64encode(zlib.compress(raw.tobytes(), 9)).decode() if array.ndim else ""
-    kind = "bits" if bits else "halves"
-    return {
-        "shape": list(array.shape),
-        "items": item_count(array),
-        "binary": is_binary(array),
-        "mean": mean,
-        kind: text,
+    kept = {"shape": list(array.shape), "items": item_count(array), "binary": is_binary(array), "mean": mean}
+    if array.ndim and _zeros_and_ones(array):
+        return kept | {"bits": _text(np.packbits(array.astype(bool)))}
+    scale = float(np.abs(array - mean).max()) or 1.0
+    return kept | {
+        "scale": scale,
+        "halves": _text(np.asarray((array - mean) / scale, np.float16)) if array.ndim else "",
     }
+
+
+def _text(raw: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(raw.tobytes(), 9)).decode()
 
 
 def unpacked(kept: Mapping[str, object]) -> np.ndarray:
@@ -129,5 +136,5 @@ def unpacked(kept: Mapping[str, object]) -> np.ndarray:
         values = np.unpackbits(raw)[: int(np.prod(shape))].astype(float)
     else:
         values = np.frombuffer(zlib.decompress(base64.b64decode(kept["halves"])), np.float16).astype(float)
-        values = values - values.mean() + mean
+        values = (values - values.mean()) * float(kept.get("scale", 1.0)) + mean
     return _made_of(values.reshape(shape), kept["items"], kept["binary"])

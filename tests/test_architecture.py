@@ -12,6 +12,8 @@ FOUNDATIONS = (
     "errors",
     "files",
     "bibliography",
+    "samples",
+    "estimation",
     "statistics",
     "provenance",
     "project",

@@ -12,7 +12,7 @@ import yaml
 
 from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError
-from bertology_utils.pages import contents, parts, picture
+from bertology_utils.pages import conflict_pages, contents, ledger_table, numbers, parts, picture, tallies
 from bertology_utils.pages import extension as page
 from bertology_utils.project import CHAPTERS
 from bertology_utils.verdicts.conflicts import Conflict, load_conflicts
@@ -32,24 +32,22 @@ def link(document):
 
 def claim(name, **changes):
     fields = {"id": name, "section": "4.1 Syntax", "notebook": "syntax", "kind": "contested", "statement": f"<{name}>",
-              "studies": ("tenney2019bert",), "published": None, "contested_with": (), "specific": True}  # fmt: skip
+              "studies": ("tenney2019bert",), "published": None, "contested_with": (), "specific": True,
+              "checks": None, "amendment": "", "study": None}  # fmt: skip
     return SimpleNamespace(**fields | changes)
 
 
 def result(verdict, control="contradicts", **changes):
-    clause = {"text": "a > b", "low": 0.1, "high": 0.4}
+    """What the ledger holds of one run on a claim."""
+    measured = {"left": 0.81234, "right": 0.5, "effect": 0.3, "low": 0.2, "high": 0.4, "smallest": 0.1}
+    lead = {"text": "a > b by 0.1", "value": 0.3, "low": 0.1, "high": 0.5, "twins": 5}
     values = {
-        "measured": 0.81234,
-        "control": 0.5,
-        "difference": 0.3,
-        "ci_low": 0.2,
-        "ci_high": 0.4,
-        "n": 10,
-        "seeds": 3,
-    }
-    clauses = {"clauses": [clause | {"verdict": verdict}], "control_clauses": [clause | {"verdict": control}]}
-    clauses |= {"model_verdict": verdict, "control_verdict": control}
-    return {"model": "pocket-bert", "profile": "live", "verdict": verdict} | values | clauses | changes
+        "measured": 0.81234, "control": 0.5, "difference": 0.3, "ci_low": 0.2, "ci_high": 0.4, "smallest": 0.1,
+        "n": 400, "units": 40, "seeds": 3, "p": 0.001, "q": 0.004, "lead": lead,
+    }  # fmt: skip
+    values["clauses"] = [{"text": "a > b by 0.1", "verdict": verdict} | measured]
+    values |= {"model_verdict": verdict, "control_verdict": control}
+    return {"model": "pocket-bert", "profile": "live", "verdict": verdict} | values | changes
 
 
 @pytest.fixture
@@ -153,7 +151,7 @@ def test_every_system_has_its_place():
 def test_the_live_result_is_the_embedded_models_and_the_twin_never_stands_for_it(tmp_path):
     found = [
         result("contradicts", model="random:pocket-bert"),
-        result("inconclusive", model="minilm"),
+        result("underpowered", model="minilm"),
         result("replicates"),
     ]
     path = tmp_path / "ledger.json"
@@ -170,44 +168,152 @@ def test_a_broken_ledger_is_told_to_the_user(tmp_path):
 
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
-    [("replicates", "contradicts", "first"), ("not run", "replicates (not specific)", "second"),
+    [("replicates", "contradicts", "first"), ("contradicts", "replicates", "second"),
+     ("replicates (not specific)", "contradicts", "open"), ("replicates", "weaker", "open"),
+     ("replicates", "underpowered", "open"), ("not run", "replicates", "open"),
      ("replicates", "replicates", "both"), ("contradicts", "contradicts", "neither"),
-     ("inconclusive", "not run", "open")],
+     ("cannot do the task", "not run", "open")],
 )  # fmt: skip
-def test_outcome_of_a_conflict(first, second, expected):
+def test_a_side_is_supported_only_if_it_is_specific_and_the_other_is_contradicted(first, second, expected):
     assert contents.outcome(first, second) == expected
 
 
 def test_the_ledger_table_links_tested_claims_only_and_escapes(rows):
-    html = parts.ledger_table(rows, load_references(), link)
+    html = ledger_table.ledger_table(rows, load_references(), link)
     assert Balance(html).open == []
     assert html.count("<tr role") == 4
     assert 'href="../notebooks/syntax.html#claim-one">&lt;one&gt;</a>' in html
-    assert "#claim-three" not in html
+    assert "#claim-three" not in html and "<one>" not in html
     assert 'data-verdict="not run"' in html
-    assert "0.812" in html
+
+
+def test_a_row_has_all_that_decides(rows):
+    html = ledger_table.ledger_table(rows[:1], load_references(), link)
+    for words in ("0.812", "a &gt; b by 0.1", "effect +0.3 [+0.200, +0.400]", "0.1 would matter", "0.004",
+                  "400 items of 40 units, 3 seeds", "lead +0.3 [+0.100, +0.500] over 5 twins"):  # fmt: skip
+        assert words in html
+
+
+def test_an_open_row_says_what_would_settle_it_and_a_check_what_it_checks():
+    entries = [{"id": "one", "results": [result("underpowered", needs="about 80 <units>", lead=None)]}]
+    html = ledger_table.ledger_table(contents.rows_of(entries, [claim("one", checks="the size")]), {}, link)
+    assert "would settle it: about 80 &lt;units&gt;" in html and "checks the size" in html
+
+
+def test_results_from_recorded_intervals_are_marked():
+    entries = [{"id": "one", "results": [result("weaker", recorded=True, intervals_only=True, model="minilm")]}]
+    rows = contents.rows_of(entries, [claim("one")])
+    assert "minilm, live, older intervals" in ledger_table.ledger_table(rows, {}, link)
+    assert "1 of the 1 recorded results are from before" in ledger_table.older_text(rows)
+    assert "from older, wider intervals" in parts.recorded_line(rows[0].recorded)
+    assert ledger_table.older_text([]) == ""
 
 
 def test_the_filter_offers_what_the_rows_have(rows):
-    html = parts.ledger_filter(rows, load_references())
+    html = ledger_table.ledger_table(rows, load_references(), link).split("<table")[0]
     assert "contradicts (1)" in html
-    assert "inconclusive" not in html
+    assert "underpowered" not in html
     assert 'aria-live="polite"' in html
 
 
+def tallied():
+    """Claims of each kind: about training (one of them amended), a check, and one that holds for any weights."""
+    entries = [
+        {"id": "a", "results": [result("replicates")]},
+        {"id": "b", "results": [result("replicates (not specific)", control="replicates", q=0.02)]},
+        {"id": "c", "results": [result("cannot do the task", control="underpowered")]},
+        {"id": "d", "results": [result("replicates")]},
+        {"id": "e", "results": [result("contradicts", p=0.9, q=0.9)]},
+        {"id": "f", "results": [{"model": "pocket-bert", "profile": "live", "verdict": "not testable here"}]},
+    ]
+    claims = [claim("a", amendment="2026: margin"), claim("b"), claim("c"), claim("d", checks="a size"),
+              claim("e", specific=False), claim("f")]  # fmt: skip
+    return contents.rows_of(entries, claims)
+
+
+def test_headlines_count_claims_about_training_and_the_rest_by_itself():
+    training, unamended, checks = tallies.tallies(tallied())
+    assert (training.replicate, training.tested, training.open) == (1, 3, 1)
+    assert (unamended.replicate, unamended.tested) == (0, 2)
+    assert (checks.replicate, checks.tested, checks.counts["contradicts"]) == (1, 2, 1)
+    html = parts.headline(tallied(), link)
+    assert Balance(html).open == [] and "1 of 3</span> tested claims about training" in html
+    assert "0 of 2 replicate" in html and "1 of 2 hold" in html
+
+
+def test_untrained_networks_never_replicate_but_may_meet_a_prediction():
+    twins = tallies.twin_tally(tallied())
+    assert twins.counts == {"contradicts": 1, "replicates (not specific)": 1, "underpowered": 1}
+
+
+def test_the_expected_number_of_false_decisions_follows_from_q():
+    found = tallies.errors(tallied())
+    assert (found.asked, found.positive, found.negative) == (5, 3, 1)
+    assert found.false_positive == pytest.approx(3 * 0.02) and found.false_negative == pytest.approx(5 * 0.025)
+    text = ledger_table.ledger_summary(tallied())
+    assert Balance(text).open == [] and "Of the 3 verdicts that a prediction holds" in text
+    assert "at most 0.1 are expected" in text and ledger_table.ledger_summary([]) == ""
+
+
 def test_a_conflict_card_says_what_the_verdicts_say(rows):
-    conflict = Conflict(pair=("one", "two"), kind="tension", theme="layers", about="A or B?")
-    html = parts.conflict_card(conflict, {row.id: row for row in rows}, load_references(), link)
+    conflict = Conflict(pair=("one", "two"), kind="tension", theme="layers", about="A or <B>?")
+    html = conflict_pages.conflict_card(conflict, {row.id: row for row in rows}, load_references(), link)
     assert Balance(html).open == []
-    assert "supports the first side only" in html
+    assert "supports the first side" in html and "A or &lt;B&gt;?" in html
+    assert html.count("no figures in the survey") == 2
 
 
-def test_the_headline_counts_model_and_control_apart(rows):
-    model, control = contents.model_and_control(rows)
-    assert (model["replicates"], control["replicates"], control["contradicts"]) == (1, 0, 2)
-    html = parts.headline(rows, link)
-    assert Balance(html).open == []
-    assert "1 hold for the trained model and 0 for the same network" in html
+def test_a_side_shows_its_studys_own_numbers():
+    claims = [claim("one", published="82.5 <UUAS>", study={"best_layer": 0.8251, "chain": 0.4}), claim("two")]
+    rows = {row.id: row for row in contents.rows_of([], claims)}
+    conflict = Conflict(pair=("one", "two"), kind="tension", theme="layers", about="?")
+    assert "82.5 &lt;UUAS&gt;; best layer 0.825, chain 0.4" in conflict_pages.conflict_card(conflict, rows, {}, link)
+
+
+def test_the_readme_gets_its_numbers_between_marks(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{numbers.MARKS[0]}\nstale words\n{numbers.MARKS[1]}\nafter\n", encoding="utf-8")
+    numbers.write_numbers(readme, tmp_path, tallied())
+    text = readme.read_text(encoding="utf-8")
+    assert text.startswith("before\n") and text.endswith("after\n") and "stale words" not in text
+    assert "| **1** of 3 | **0** of 0 |" in text and "| 0 of 2 |" in text and "| 1 of 2 |" in text
+    numbers.write_numbers(readme, tmp_path, tallied())
+    assert readme.read_text(encoding="utf-8") == text
+    with pytest.raises(BertologyError, match="no place for the numbers"):
+        numbers.write_numbers(Path(__file__).parents[1] / "LICENSE", tmp_path, [])
+
+
+def test_the_readme_has_its_place_for_numbers():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(text.count(mark) == 1 for mark in numbers.MARKS)
+
+
+@pytest.mark.parametrize("verdict", contents.VERDICTS[:-1])
+def test_every_verdict_is_explained_and_has_its_look(verdict):
+    guide = (ROOT / "book/how_to_read.md").read_text(encoding="utf-8")
+    styles = (ROOT / "book/assets/house.css").read_text(encoding="utf-8")
+    assert f"| {verdict} |" in guide
+    if verdict in contents.SHARES:
+        assert f".share-{parts.slug(verdict)} " in styles and f".outcome-{parts.slug(verdict)} " in styles
+
+
+def luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_of_verdicts_stand_out_from_paper(theme):
+    styles = (ROOT / "book/assets/house.css").read_text(encoding="utf-8")
+    block = re.search(rf'html\[data-theme="{theme}"\] {{(.*?)}}', styles, flags=re.DOTALL)[1]
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
+    used = [name for name in colours if name.startswith("verdict-")]
+    assert len(used) == 6
+    for name in used:
+        for paper in ("house-paper", "house-raised"):
+            darker, lighter = sorted(luminance(colours[which]) for which in (name, paper))
+            assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (name, paper)
 
 
 def test_without_a_run_pages_say_so(tmp_path):
@@ -219,7 +325,7 @@ def test_without_a_run_pages_say_so(tmp_path):
 
 def test_the_picture_counts_each_specimen_beside_its_control(rows, tmp_path):
     told = picture.draw(rows, tmp_path / "picture.svg")
-    assert told.endswith("1 of 2 hold for pocket-bert, 0 of 2 hold for pocket-bert, untrained")
+    assert told.endswith("1 of 2 replicate for pocket-bert; none can for an untrained network")
     first = (tmp_path / "picture.svg").read_bytes()
     picture.draw(rows, tmp_path / "picture.svg")
     assert first == (tmp_path / "picture.svg").read_bytes() and first.startswith(b"<?xml")

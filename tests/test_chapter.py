@@ -5,8 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from bertology_utils.chapter import Chapter
+from bertology_utils.chapter import Chapter, Runs
 from bertology_utils.errors import BertologyError
+from bertology_utils.samples import by_unit
+from bertology_utils.verdicts.judging import judged_again
+from bertology_utils.verdicts.sealed import version_hash
 
 
 @pytest.fixture
@@ -27,23 +30,70 @@ def test_scale_follows_the_profile(chapter):
     assert chapter.scale(smoke=1, live=2, full=3) == 1
 
 
+def predicting(chapter, **fields):
+    """The chapter with another prediction in place of the one of `sva-in-cloze`."""
+    given = {"given": None, "failure": False, "specific": True, "checks": None}
+    claim = type(chapter)._claim(chapter, "sva-in-cloze").model_copy(update=given | fields)
+    chapter._claim = lambda identity: claim
+    return claim
+
+
 def test_a_test_is_recorded_with_its_control(chapter):
     names = ["bert", "baseline"]
-    claim = chapter._claim("sva-in-cloze").model_copy(update={"prediction": "bert > baseline + 0.2"})
-    chapter._claim = lambda identity: claim
+    predicting(chapter, prediction="bert > baseline by 0.2")
     chapter.test("sva-in-cloze", {"bert": np.ones(60), "baseline": np.zeros(60)}, dict.fromkeys(names, np.zeros(60)))
     chapter.close()
     (result,) = json.loads(chapter.record_path.read_text(encoding="utf-8"))["results"]
     assert result["verdict"] == "replicates"
-    assert (result["measured"], result["control"], result["n"]) == (1.0, 0.0, 60)
-    assert result["ci_low"] <= result["difference"] <= result["ci_high"]
-    assert result["detectable"] == result["clauses"][0]["detectable"] > 0
+    assert (result["measured"], result["control"], result["n"], result["smallest"]) == (1.0, 0.0, 60, 0.2)
+    assert 0.2 < result["ci_low"] <= result["difference"] <= result["ci_high"]
+    assert result["p"] < 0.001 and result["lead"]["low"] > 0 and result["lead"]["twins"] == 1
     assert result["anchor"].endswith("#claim-sva-in-cloze")
 
 
+def test_a_record_can_be_judged_again(chapter):
+    claim = predicting(chapter, prediction="bert > baseline by 0.2")
+    rng = np.random.default_rng(0)
+    sides = [{name: (rng.random((3, 60)) < mean).astype(float) for name in ("bert", "baseline")} for mean in (0.8, 0.5)]
+    chapter.test("sva-in-cloze", *sides)
+    chapter.close()
+    (result,) = json.loads(chapter.record_path.read_text(encoding="utf-8"))["results"]
+    again = judged_again(claim, result)
+    assert result["sealed"] == version_hash(claim)
+    assert again["verdict"] == result["verdict"] and (result["n"], result["seeds"]) == (60, 3)
+    for name in ("difference", "ci_low", "ci_high", "p"):
+        assert again[name] == pytest.approx(result[name])
+    assert again["lead"]["low"] == pytest.approx(result["lead"]["low"])
+    easier = judged_again(claim.model_copy(update={"prediction": "bert > 0.5"}), result)
+    assert easier["verdict"] == "replicates"
+
+
+def test_further_twins_are_measured_with_other_weights_and_judged_together(chapter):
+    predicting(chapter, prediction="value > 0.5")
+    chapter.profile = "live"
+    runs = chapter.measure(lambda specimen: next(specimen.model.parameters()).sum().item(), twins=3)
+    assert len({runs.model, runs.twin, *runs.others}) == 4 and len(runs.others) == 2
+    joined = Runs.joined(value=runs.map(lambda _: np.zeros(30)), same=np.ones(30))
+    assert len(joined.others) == 2 and joined.others[0]["same"].all()
+    able = Runs({"value": np.ones(30)}, joined.twin, joined.others)
+    chapter.test("sva-in-cloze", able)
+    (result,) = chapter.results
+    assert result["lead"]["twins"] == 3 and len(result["control_samples"]) == 3 and result["verdict"] == "replicates"
+
+
+def test_a_smoke_run_has_one_twin(chapter):
+    assert chapter.measure(lambda specimen: specimen.name, twins=5).others == ()
+
+
+def test_units_and_items_are_told_apart(chapter):
+    predicting(chapter, prediction="bert > 0.5")
+    verbs = np.arange(60) % 12
+    chapter.test("sva-in-cloze", {"bert": by_unit(np.ones(60), verbs)}, {"bert": by_unit(np.zeros(60), verbs)})
+    assert [(r["n"], r["units"], r["seeds"]) for r in chapter.results] == [(60, 12, 1)]
+
+
 def test_a_result_of_another_model_names_it(chapter, tiny_twin):
-    claim = chapter._claim("sva-in-cloze").model_copy(update={"prediction": "bert > 0.5"})
-    chapter._claim = lambda identity: claim
+    predicting(chapter, prediction="bert > 0.5")
     chapter.test("sva-in-cloze", {"bert": np.ones(9)}, {"bert": np.zeros(9)}, specimen=tiny_twin)
     (result,) = chapter.results
     assert (result["model"], result["model_sha256"]) == (tiny_twin.name, tiny_twin.sha256)
@@ -72,30 +122,27 @@ def test_unknown_chapter_and_profile_are_told():
         Chapter("syntax", "m", "life", 0, None)
 
 
-def test_a_failed_positive_control_is_inconclusive(chapter):
-    claim = chapter._claim("sva-in-cloze").model_copy(update={"prediction": "error < 0.2", "given": "skill > 0.6"})
-    chapter._claim = lambda identity: claim
+def test_a_failed_positive_control_says_that_the_model_cannot(chapter):
+    predicting(chapter, prediction="error < 0.2", given="skill > 0.6")
     able = {"error": np.ones(60), "skill": np.ones(60)}
     unable = {"error": np.zeros(60), "skill": np.zeros(60)}
     chapter.test("sva-in-cloze", unable, able)
     chapter.test("sva-in-cloze", able, unable)
-    assert [r["verdict"] for r in chapter.results] == ["inconclusive", "contradicts"]
-    assert "positive control failed" in chapter.results[0]["reason"]
+    assert [r["verdict"] for r in chapter.results] == ["cannot do the task", "contradicts"]
+    assert "positive control fails" in chapter.results[0]["reason"]
 
 
 def test_a_control_without_the_ability_shows_a_pattern_but_no_failure(chapter):
-    pattern = {"prediction": "late > early", "given": "skill > 0.6"}
+    able = {"late": np.ones(60), "early": np.zeros(60), "skill": np.ones(60)}
     outcomes = {}
     for failure in (False, True):
-        claim = chapter._claim("sva-in-cloze").model_copy(update=pattern | {"failure": failure})
-        chapter._claim = lambda identity, claim=claim: claim
-        able = {"late": np.ones(60), "early": np.zeros(60), "skill": np.ones(60)}
+        predicting(chapter, prediction="late > early", given="skill > 0.6", failure=failure)
         chapter.test("sva-in-cloze", able, able | {"skill": np.zeros(60)})
-        outcomes[failure] = chapter.results[-1]
-        chapter._claim = type(chapter)._claim.__get__(chapter)
-        chapter.results.clear()
+        outcomes[failure] = chapter.results.pop()
+        del chapter._claim
     assert outcomes[False]["verdict"] == "replicates (not specific)"
-    assert outcomes[True]["verdict"] == "replicates" and outcomes[True]["control_verdict"] == "inconclusive"
+    assert outcomes[True]["verdict"] == "replicates" and outcomes[True]["control_verdict"] == "cannot do the task"
+    assert outcomes[True]["lead"]["text"] == "skill > 0.6"
     assert [c["text"] for c in outcomes[True]["control_conditions"]] == ["skill > 0.6"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from notebook_project import add_notebook, make_project
 
 from bertology_utils import cli
-from bertology_utils.pages import build
+from bertology_utils.pages import build, numbers
 from bertology_utils.project import Job, plan
 from bertology_utils.running import runner
 from bertology_utils.running.execution import Outcome
@@ -119,3 +119,28 @@ def test_stale_and_smoke_records_are_not_in_the_ledger(root):
 def test_a_named_folder_without_a_book_is_refused_and_not_replaced(tmp_path, capsys):
     assert cli.main(["models", "--root", str(tmp_path)]) == 1
     assert "There is no book in" in capsys.readouterr().err
+
+
+def test_the_ledger_prints_effect_interval_and_q_and_marks_older_intervals():
+    result = {
+        "model": "m",
+        "profile": "live",
+        "verdict": "weaker",
+        "difference": 0.0371,
+        "ci_low": 0.036,
+        "ci_high": 0.038,
+    }
+    line = cli.ledger_line("one", result | {"q": 0.0123, "intervals_only": True})
+    assert line == ("one", "m", "live", "weaker", "+0.0371", "+0.036 to +0.038*", "0.012")
+    untested = {"model": "m", "profile": "live", "verdict": "not testable here"}
+    assert cli.ledger_line("two", untested)[4:] == ("", "", "")
+
+
+def test_the_readme_is_filled_by_the_command(root, capsys):
+    readme = root / "README.md"
+    readme.write_text("no marks\n", encoding="utf-8")
+    assert cli.main(["ledger", "--readme", str(readme), "--root", str(root)]) == 1
+    assert "no place for the numbers" in capsys.readouterr().err
+    readme.write_text("\n".join(["before", *numbers.MARKS]), encoding="utf-8")
+    assert cli.main(["ledger", "--readme", str(readme), "--root", str(root)]) == 0
+    assert "| **0** of 0 |" in readme.read_text(encoding="utf-8")

@@ -13,10 +13,22 @@ from bertology_utils.bibliography import load_references
 from bertology_utils.chapter import Chapter, Runs
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.regions import Band, regions
-from bertology_utils.pages import contents, parts
+from bertology_utils.pages import axes as axes_page
+from bertology_utils.pages import conflict_pages, contents
 from bertology_utils.statistics import Measurement
 from bertology_utils.verdicts import conflicts
-from bertology_utils.verdicts.conflicts import Axis, Evidence, Region, axes, favoured, load_conflicts, sentence
+from bertology_utils.verdicts.conflicts import (
+    Axis,
+    Evidence,
+    Region,
+    Settled,
+    axes,
+    favoured,
+    load_conflicts,
+    read_settled,
+    samples_to_keep,
+    settled,
+)
 from bertology_utils.verdicts.ledger import claim_by_id, load_claims
 from bertology_utils.verdicts.predictions import parse
 
@@ -105,19 +117,69 @@ def test_evidence_is_the_formula_of_the_means_with_its_interval():
 def test_without_its_positive_control_a_run_cannot_tell():
     axis = Axis(**AXIS | {"given": "right > 0.6"})
     samples = {"place": np.full(20, 0.5), "layers": 4.0, "right": np.zeros(20)}
-    evidence = axis.evidence(samples)
-    assert not evidence.able
-    assert "cannot tell" in sentence(axis, evidence, evidence)
+    found = settled(axis, samples, [samples])
+    assert found.outcome == "unable" and "cannot tell" in found.sentence
+    assert axis.names == {"place", "layers", "right"}
     assert axis.evidence(samples | {"right": np.ones(20)}).able
 
 
-def test_the_sentence_says_whom_the_run_favours_and_whether_the_twin_does():
+def lies(model, twin, differs=True):
+    """A run on the toy axis whose model and twin have these intervals."""
+    rows = [Evidence({"tags": at(*measured)}) for measured in (model, twin)]
+    return Settled(Axis(**AXIS), *rows, differs)
+
+
+LOW, HIGH, WIDE = (0.1, 0.05, 0.2), (0.9, 0.8, 1.0), (0.5, 0.1, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("run", "outcome", "told"),
+    [
+        (lies(LOW, HIGH), "first", "supports “Low” over “High”: tags 0.10 [0.05, 0.20]."),
+        (lies(HIGH, WIDE), "second", "supports “High” over “Low”"),
+        (lies(HIGH, HIGH), "unspecific", "lies with “High” and not with “Low”, but shows no difference"),
+        (lies(HIGH, WIDE, differs=False), "unspecific", "neither is supported"),
+        (lies(WIDE, WIDE), "undecided", "leaves it undecided"),
+    ],
+)
+def test_a_side_is_supported_only_if_the_other_is_refuted_and_training_is_why(run, outcome, told):
+    assert run.outcome == outcome and told in run.sentence
+
+
+def test_a_twin_that_fails_the_positive_control_has_no_say():
+    run = Settled(Axis(**AXIS), Evidence({"tags": at(*HIGH)}), Evidence({"tags": at(*HIGH)}, able=False), True)
+    assert run.outcome == "second"
+
+
+def drawn(mean, seed):
+    return {"place": np.random.default_rng(seed).normal(mean, 0.2, 60), "layers": 4.0}
+
+
+def test_the_difference_to_untrained_twins_is_tested():
+    axis, twins = Axis(**AXIS), [drawn(2.0, seed) for seed in (1, 2, 3)]
+    assert settled(axis, drawn(3.6, 0), twins).outcome == "second"
+    assert not settled(axis, drawn(2.0, 0), twins).differs
+
+
+def record(path, monkeypatch, model="pocket-bert", profile="live"):
+    """A record with the toy axis in it."""
     axis = Axis(**AXIS)
-    low, high, wide = (Evidence({"tags": at(*m)}) for m in ((0.1, 0.05, 0.2), (0.9, 0.8, 1.0), (0.5, 0.1, 0.9)))
-    assert sentence(axis, low, high).startswith("This run favours “Low” over “High”: tags 0.10 [0.05, 0.20].")
-    assert sentence(axis, high, high).endswith("So does its untrained twin.")
-    assert "undecided" in sentence(axis, wide, wide) and "twin" not in sentence(axis, wide, wide)
-    assert "twin" not in sentence(axis, high, Evidence(high.rows, able=False))
+    monkeypatch.setattr(conflicts, "axes", lambda: {"place": axis})
+    entry = samples_to_keep(axis, [drawn(3.6, 0) | {"more": 1.0}, drawn(2.0, 1)], {"BERT": 0.5})
+    run = {"run": {"model": model, "profile": profile}, "axes": {"place": entry, "gone": {}}}
+    path.write_text(json.dumps(run), encoding="utf-8")
+    return path
+
+
+def test_records_say_again_what_they_said_on_an_axis(tmp_path, monkeypatch):
+    old = tmp_path / "old.json"
+    old.write_text(json.dumps({"run": {"model": "pocket-bert", "profile": "live"}, "results": []}))
+    paths = [record(tmp_path / "a.json", monkeypatch), record(tmp_path / "b.json", monkeypatch), old]
+    (found,) = read_settled(paths)
+    once = settled(Axis(**AXIS), drawn(3.6, 0), [drawn(2.0, 1)])
+    assert found["outcome"] == "second" and found["published"] == {"BERT": 0.5}
+    assert found["rows"]["tags"] == pytest.approx([once.model.rows["tags"].value, once.model.rows["tags"].low,
+                                                   once.model.rows["tags"].high], rel=1e-3)  # fmt: skip
 
 
 def broken(tmp_path: Path, **changes) -> Path:
@@ -204,20 +266,109 @@ def test_a_chapter_settles_a_conflict(tiny, tiny_twin, monkeypatch):
     chapter.settle("chunking", Runs(model, model | {"chunk_middle": np.full(30, 0.2)}))
     (html,) = (one.data for one in shown)
     assert 'id="conflict-chunking"' in html and "<svg" in html
-    assert "favours “Liu et al.: middle layers” over “Jawahar et al.: lower layers”: probe of words 0.30" in html
+    assert (
+        "This run supports “Liu et al.: middle layers” over “Jawahar et al.: lower layers”: probe of words 0.30" in html
+    )
+
+
+def chunking_card(results, entries=()):
+    conflict = next(c for c in load_conflicts() if c.axis and c.axis.name == "chunking")
+    rows = {name: contents._row(claim_by_id(name), results) for name in conflict.pair}
+    return conflict_pages.conflict_card(conflict, rows, load_references(), lambda name: f"../{name}.html", entries)
+
+
+RAN = {"model": "pocket-bert", "profile": "live", "verdict": "replicates"}
 
 
 def test_the_synthesis_card_links_to_the_figure_once_the_chapter_ran():
-    conflict = next(c for c in load_conflicts() if c.axis and c.axis.name == "chunking")
-    claims = [claim_by_id(name) for name in conflict.pair]
-    ran = {"model": "pocket-bert", "profile": "live", "verdict": "replicates"}
+    assert 'href="../notebooks/layers.html#conflict-chunking"' in chunking_card([RAN])
+    assert "#conflict-" not in chunking_card([])
 
-    def card(results):
-        rows = {claim.id: contents._row(claim, results) for claim in claims}
-        return parts.conflict_card(conflict, rows, load_references(), lambda name: f"../{name}.html")
 
-    assert 'href="../notebooks/layers.html#conflict-chunking"' in card([ran])
-    assert "#conflict-" not in card([])
+def entry(model="pocket-bert", profile="live", outcome="first"):
+    rows = {"probe of words": [0.3, 0.2, 0.4], "clusters of spans": [0.1, -0.1, 0.3]}
+    twins = {name: [0.0, -0.1, 0.1] for name in rows}
+    return {"axis": "chunking", "model": model, "profile": profile, "rows": rows, "twins": twins,
+            "outcome": outcome, "published": {"BERT <base>": 0.25}}  # fmt: skip
+
+
+def test_a_card_has_every_run_on_the_axis_and_the_studies_own_values():
+    entries = [entry("ladder-1m"), entry("pocket-minilm", "full"), entry()]
+    html = chunking_card([RAN], entries)
+    names = re.findall(r'<tr><th scope="row">([^<]+)<', html)
+    own, other, member = "pocket-bert, generated data", "pocket-minilm, real data", "ladder-1m, generated data"
+    assert names == [own, other, member] * 2 + ["published: BERT &lt;base&gt;"]
+    assert "0.3 [0.200, 0.400] (0)" in html
+
+
+def test_verdicts_of_other_runs_stand_behind_a_fold_with_what_the_older_ones_are():
+    older = RAN | {"model": "pocket-minilm", "recorded": True, "intervals_only": True, "verdict": "contradicts"}
+    html = chunking_card([RAN, older])
+    assert "What other runs say of both claims" in html and "1 run were recorded" not in html
+    assert "pocket-minilm, generated data" in html and "Judged from" in html
+    assert "What other runs say" not in chunking_card([RAN])
+
+
+def test_a_track_places_values_by_per_cent_and_keeps_far_ones_at_its_ends():
+    track = axes_page.Track(-1.0, 1.0)
+    assert (track.place(0.0), track.place(9.0), track.place(-inf)) == (50.0, 100.0, 0.0)
+    assert track.span(-inf, 0.5) == (0.0, 75.0)
+
+
+def test_the_picture_of_all_axes_opens_the_synthesis():
+    text = (ROOT / "book/synthesis.md").read_text(encoding="utf-8")
+    assert text.split("```")[1] == "{bertology-conflicts} axes\n"
+    html = axes_page.overview(load_conflicts(), [entry()], lambda name: f"../{name}.html")
+    assert html.count('<td class="track-cell">') == len(axes()) and html.count("not run yet") == len(axes()) - 1
+    assert "for “Liu et al.: middle layers”" in html and "&lt;" in html
+
+
+def row_of(name, verdict):
+    result = {"model": "pocket-bert", "profile": "live", "verdict": verdict, "q": 0.01}
+    return contents.Row(name, "4", "layers", "contested", f"Statement {name}.", (), results=(result,))
+
+
+def rows_of(**verdicts):
+    return {name: row_of(name, verdict) for name, verdict in verdicts.items()}
+
+
+def conflict(*pair):
+    return conflicts.Conflict(pair=pair, kind="tension", theme="layers", about=f"{pair[0]} or {pair[-1]}?")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("replicates", "contradicts", "Of 1 conflict this run settles 1. Remember: “a or b?” Statement a."),
+        ("contradicts", "contradicts", "settles none; in 1 neither side holds."),
+        ("replicates", "replicates", "settles none; in 1 both sides hold."),
+        ("underpowered", "replicates", "nearest to a decision is “a or b?” Statement b. The rival view reads “underp"),
+        ("underpowered", "underpowered", "2 of the 2 sides read “underpowered”."),
+    ],
+)
+def test_a_theme_ends_in_what_a_reader_remembers(first, second, told):
+    assert told in conflict_pages.remembered([conflict("a", "b")], rows_of(a=first, b=second))
+
+
+def test_an_axis_is_remembered_where_verdicts_settle_nothing():
+    chunking = next(c for c in load_conflicts() if c.axis and c.axis.name == "chunking")
+    rows = rows_of(**dict.fromkeys(chunking.pair, "underpowered"))
+    told = conflict_pages.remembered([chunking], rows, [entry()])
+    assert "on one axis, “Are phrases" in told and "for “Liu et al.: middle layers”." in told
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "told"),
+    [
+        (("underpowered", "cannot do the task"), "The first side and the second side are not decided."),
+        (("replicates", "underpowered"), "The second side is not decided."),
+        (("replicates (not specific)", "contradicts"), "no lead over untrained networks"),
+        (("weaker", "contradicts"), "smaller than would matter"),
+        (("not run", "contradicts"), "not tested"),
+    ],
+)
+def test_an_open_conflict_says_why(verdicts, told):
+    assert told in conflict_pages.why_open(verdicts)
 
 
 def test_formulas_of_rows_are_those_of_predictions():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertology_utils.instruments.probes import stack_words
 from bertology_utils.studies import crosslingual as cl
 from bertology_utils.studies.multilingual import BilingualRecipe, TwinLanguage, tiny_specimen
 from bertology_utils.studies.tiny_pretraining import small_language
@@ -35,7 +36,22 @@ def test_tagging_transfers_to_itself_and_not_to_unseen_letters():
     other = cl.zero_shot_tagging(SPECIMEN, LANGUAGE[:200], LANGUAGE[200:], TWIN)
     assert own.shape == (2, sum(len(s.words) for s in LANGUAGE[200:]))
     assert own.mean() > max(0.6, other.mean() + 0.2)
-    assert cl.translated_tags(LANGUAGE[0], INVERTED) == LANGUAGE[0].upos[::-1]
+
+
+def test_words_of_an_inverted_language_stand_in_the_order_of_the_first(monkeypatch):
+    places = []
+    monkeypatch.setattr(cl, "stack_words", lambda vectors, chosen=None: places.append(chosen) or stack_words(vectors))
+    for language in (TWIN, INVERTED):
+        cl.zero_shot_tagging(SPECIMEN, LANGUAGE[:40], LANGUAGE[40:42], language)
+    words = len(LANGUAGE[40].words)
+    assert places[1][:words] == [(0, place) for place in range(words)] == places[3][:words][::-1]
+    assert cl.sentence_of_words(LANGUAGE[40:42]) == ["0"] * words + ["1"] * len(LANGUAGE[41].words)
+
+
+def test_shared_words_are_not_in_other_letters():
+    some = TwinLanguage(frozenset(LANGUAGE[0].words[:1]))
+    moved = cl.in_other_letters(LANGUAGE[:1], some)
+    assert not moved[0] and moved.sum() == sum(word != LANGUAGE[0].words[0] for word in LANGUAGE[0].words)
 
 
 def test_fresh_embeddings_leave_body_and_special_pieces():

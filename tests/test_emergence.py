@@ -9,7 +9,7 @@ from family_toys import make_family
 from bertology_utils.families import is_member
 from bertology_utils.pages import contents, emergence
 
-HOLDS, OPEN, FAILS = "replicates", "inconclusive", "contradicts"
+HOLDS, OPEN, FAILS, ALIKE = "replicates", "underpowered", "contradicts", "replicates (not specific)"
 RUNS = ("ladder-2m@5", "ladder-2m@40", "ladder-2m", "ladder-10m")
 SEEDS = ("ladder-2m", "ladder-2m-seed-1")
 
@@ -20,7 +20,8 @@ def link(document):
 
 def claim(name, specific=True):
     return SimpleNamespace(id=name, section="4.1 Syntax", notebook="syntax", kind="empirical", statement=f"<{name}>",
-                           studies=(), published=None, contested_with=(), specific=specific)  # fmt: skip
+                           studies=(), published=None, contested_with=(), specific=specific, checks=None,
+                           amendment="", study=None)  # fmt: skip
 
 
 def result(model, verdict, control=OPEN, **changes):
@@ -56,7 +57,7 @@ def test_a_project_without_a_ladder_or_runs_says_what_is_missing(tmp_path, famil
 def test_every_column_counts_the_same_claims(family):
     rows = rows_of(same=[HOLDS] * 4, late=[OPEN, OPEN, HOLDS, HOLDS], few=[HOLDS])
     part = emergence.emergence_part(family, rows, link)
-    said = "Of 2 predictions about what training teaches, so many hold: 0 (untrained), 1 (step 5), 1 (step 40)"
+    said = "Of 2 claims about what training teaches, so many replicate, specific to training: 1 (step 5), 1 (step 40)"
     assert said in part and "&lt;few&gt;" not in part
     assert part.count('class="outcome outcome-') == 2 * 5  # beside the runs the control of the first
 
@@ -65,6 +66,13 @@ def test_claims_of_architecture_are_left_out(family):
     entries = [{"id": "one", "results": [result(model, HOLDS) for model in RUNS]}]
     rows = contents.rows_of(entries, [claim("one", specific=False)])
     assert emergence.outcomes(rows, emergence.columns_of(family)) == {}
+
+
+def test_only_specific_replications_count_and_untrained_networks_have_none(family):
+    entries = [{"id": "one", "results": [result(model, ALIKE, control=HOLDS) for model in RUNS]}]
+    part = emergence.emergence_part(family, contents.rows_of(entries, [claim("one")]), link)
+    assert "specific to training: 0 (step 5), 0 (step 40)" in part and "Untrained networks meet 1." in part
+    assert 'outcome-replicates"' not in part
 
 
 def test_claims_that_hold_earlier_stand_higher(family):
@@ -77,7 +85,7 @@ def test_claims_that_hold_earlier_stand_higher(family):
 def test_what_never_changes_is_counted_and_not_listed(family):
     part = emergence.emergence_part(family, rows_of(never=[OPEN] * 4, late=[OPEN, OPEN, OPEN, HOLDS]), link)
     assert "&lt;never&gt;" not in part
-    assert "Alike in every column are the other 1: holds 0, undecided 1, fails 0." in part
+    assert "Alike in every column are the other 1: underpowered 1." in part
 
 
 def test_seeds_say_how_much_of_a_difference_is_luck():
@@ -89,7 +97,7 @@ def test_seeds_say_how_much_of_a_difference_is_luck():
     rows = contents.rows_of(entries, [claim(entry["id"]) for entry in entries])
     sentence = emergence.seed_sentence(emergence.outcomes(rows, {name: name for name in SEEDS}))
     assert "2 seeds of the lowest rung, trained alike, agree on 1 of 3" in sentence
-    assert "on 1 one says that it holds and another that it fails, and between 1 and 2 hold" in sentence
+    assert "on 1 one replicates and another contradicts, and between 1 and 2 replicate" in sentence
     assert emergence.seed_sentence(emergence.outcomes(rows, {SEEDS[0]: SEEDS[0]})) == ""
 
 
@@ -105,10 +113,10 @@ def test_real_data_have_a_figure_of_their_own_beside_what_generated_data_say(fam
     ]
     rows = contents.rows_of(entries, [claim(name) for name in real])
     part = emergence.real_data_part(family, rows, link)
-    assert "so many hold: 0 (untrained), 1 (step 5)" in part
+    assert "specific to training: 1 (step 5)" in part
     assert "Of 12 verdicts that these columns give on generated data too, 4 are the same there, 4 the opposite" in part
-    assert "and 4 are decided on one kind of data only" in part
-    assert "so many hold: 0 (untrained), 3 (step 5)" in emergence.emergence_part(family, rows, link)
+    assert "and 4 read otherwise without being opposed" in part
+    assert "specific to training: 3 (step 5)" in emergence.emergence_part(family, rows, link)
 
 
 def test_without_runs_on_real_data_the_page_says_what_is_missing(family):
@@ -120,3 +128,10 @@ def test_members_of_a_series_are_not_shown_one_by_one():
     assert all(map(is_member, names)) and not any(map(is_member, ("pocket-bert", "minilm", "./mine-3m")))
     (row,) = rows_of(one=[HOLDS] * 4)
     assert row.recorded == ()
+
+
+def test_results_from_recorded_intervals_are_counted(family):
+    entries = [{"id": "one", "results": [result(model, HOLDS, intervals_only=model == RUNS[0]) for model in RUNS]}]
+    part = emergence.emergence_part(family, contents.rows_of(entries, [claim("one")]), link)
+    assert "1 of these 4 results are from before records kept samples" in part
+    assert "before records" not in emergence.emergence_part(family, rows_of(one=[HOLDS] * 4), link)

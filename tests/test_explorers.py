@@ -131,7 +131,7 @@ def test_among_words_is_the_whole_map_without_other_targets_rescaled(specimen):
 
 def score(relation, head_share, offset_share, head=0, n=50):
     hits = [np.arange(n) < n * share for share in (head_share, offset_share)]
-    return RelationScore(relation, 1, head, "dependent", -1, *hits, np.full(n, relation))
+    return RelationScore(relation, 1, head, "dependent", -1, *hits, np.full(n, relation), np.arange(n))
 
 
 def test_marks_are_the_heads_that_clearly_beat_an_offset():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from bertology_utils import cli
 from bertology_utils.data import registry as data
@@ -75,6 +76,50 @@ def test_pairs_are_drawn_by_seed_and_each_at_most_once(zorro):
     assert load_suite(pairs=2, seed=3).paradigms == load_suite(pairs=2, seed=3).paradigms
 
 
+def test_rules_without_grammar_see_length_frequency_and_place_and_no_more(tiny, monkeypatch):
+    frequency = {"often": -1.0, "seldom": -4.0}
+    ids = {word: tiny.tokenizer.convert_tokens_to_ids(word) for word in ("the", "dog", "runs")}
+    known = np.full(tiny.vocabulary_size, -3.0)
+    known[ids["the"]] = frequency["often"]
+    monkeypatch.setattr(grammaticality, "piece_log_frequencies", lambda specimen: known)
+    pairs = [
+        MinimalPair(("dog", "runs"), ("the", "dog", "runs"), 0, "shorter, rarer on average"),
+        MinimalPair(("the", "runs"), ("dog", "runs"), 0, "more frequent"),
+        MinimalPair(("dog", "the"), ("the", "dog"), 0, "the same words"),
+    ]
+    judged = grammaticality.baselines(tiny, pairs)
+    assert judged["length"].tolist() == [1, 0.5, 0.5]
+    assert judged["frequency"].tolist() == [0, 1, 0.5] and judged["unigram"].tolist() == [1, 1, 0.5]
+    assert judged["blind"][2] != 0.5, "a place is something to go by"
+    half = {rule: np.array([0.0, 1.0]) for rule in grammaticality.RULES}
+    assert grammaticality.best_rule(half | {"length": np.array([0.0, 0.0])}) == 0.5
+    assert grammaticality.best_rule(half | {"frequency": np.array([1.0, 1.0])}) == 1
+
+
+def test_blind_scores_are_those_of_a_sentence_of_masks(tiny):
+    mask = tiny.tokenizer.mask_token
+    sentence = ("the", "dog", "runs")
+    ids = [tiny.tokenizer.convert_tokens_to_ids(word) for word in sentence]
+    with torch.no_grad():
+        logits = tiny.model(**tiny.tokenizer(" ".join([mask] * 3), return_tensors="pt")).prediction_logits[0, 1:-1]
+    plain = logits.log_softmax(-1)[range(3), ids].sum().item()
+    assert np.isclose(grammaticality.blind_scores(tiny, [("dog",), sentence])[1], plain, atol=1e-4)
+
+
+def test_contrasts_are_the_ways_in_which_words_differ():
+    pairs = [MinimalPair(("only", x, "ever"), ("even", x, "ever"), 0, "") for x in ("i", "you")]
+    assert grammaticality.contrasts(pairs) == 1
+    pairs += [MinimalPair(("a", "b"), ("b", "a"), 0, ""), MinimalPair(("c", "d"), ("d", "c"), 0, "")]
+    assert grammaticality.contrasts(pairs) == 2, "an order of words is no word"
+
+
+def test_an_untrained_network_that_likes_a_word_is_always_right_or_always_wrong(tiny, tiny_twin):
+    pairs = [MinimalPair(("the", noun, "runs"), ("the", noun, "run"), 2, "") for noun in ("dog", "cat", "boy")]
+    shares = grammaticality.rule_shares(tiny, tiny_twin, {"verbs": pairs})
+    assert shares["verbs"]["twin_unigram"] in (0, 1) and shares["verbs"]["contrasts"] == 1
+    assert shares[AVERAGE]["best_rule"] == shares["verbs"]["best_rule"] >= 0.5
+
+
 def test_a_model_without_a_head_is_told(tiny):
     from dataclasses import replace
 
@@ -86,9 +131,10 @@ def test_records_name_their_origin_and_replace_those_of_the_same_model(tiny, tin
     suite = grammaticality.Suite(PAIRS, "grammar", "0" * 64, 0)
     ours, theirs = score(tiny, PAIRS.items()), score(tiny_twin, PAIRS.items())
     path = tmp_path / "results" / "scores.csv"
-    rows = records(tiny, ours, theirs, suite, origin(tmp_path))
+    rules = grammaticality.rule_shares(tiny, tiny_twin, PAIRS)
+    rows = records(tiny, ours, theirs, suite, origin(tmp_path), rules)
     record(path, rows)
-    record(path, records(tiny_twin, theirs, ours, suite, origin(tmp_path)))
+    record(path, records(tiny_twin, theirs, ours, suite, origin(tmp_path), rules))
     record(path, rows)
     with path.open() as file:
         stored = list(csv.DictReader(file))

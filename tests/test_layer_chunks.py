@@ -7,9 +7,10 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from bertology_utils.activations import hidden_batches
 from bertology_utils.errors import BertologyError
+from bertology_utils.estimation import Linear, estimate
 from bertology_utils.instruments.clusters import cluster, information_values
 from bertology_utils.language.grammar import generate
-from bertology_utils.statistics import bootstrap, by_unit
+from bertology_utils.samples import by_unit
 from bertology_utils.studies import layer_chunks
 from bertology_utils.studies.layer_chunks import Span
 from bertology_utils.text import encode_words
@@ -56,12 +57,12 @@ def test_values_of_sentences_spread_as_the_measure_on_resampled_sentences():
     sentences = np.random.default_rng(1).integers(80, size=600)
     values = by_unit(information_values(clusters, labels), [(s,) for s in sentences])
     assert values.mean() == pytest.approx(plain_information(clusters, labels))
-    draws = bootstrap(lambda means: np.array([means["x"]]), {"x": values}, resamples=1000)[:, 0]
+    error = estimate(Linear(float(values.mean()), {"x": 1.0}), {"x": values}).error
     generator, again = np.random.default_rng(2), []
     for _ in range(1000):
         rows = np.concatenate([np.flatnonzero(sentences == s) for s in generator.choice(np.unique(sentences), 80)])
         again.append(normalized_mutual_info_score(labels[rows], clusters[rows]))
-    assert draws.std() == pytest.approx(np.std(again), rel=0.15)
+    assert error == pytest.approx(np.std(again), rel=0.15)
 
 
 def test_planted_kinds_are_found_in_their_layer_alone():

@@ -9,7 +9,7 @@ from bertology_utils.instruments.layer_curves import mix_entropy, side_means, up
 from bertology_utils.studies.layer_spread import mixing_shares, part_of
 from bertology_utils.studies.layer_tasks import Part, Task
 from bertology_utils.verdicts.ledger import claim_by_id
-from bertology_utils.verdicts.predictions import CONTRADICTS, INCONCLUSIVE, REPLICATES, judge
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, UNDERPOWERED, judge
 
 LAYERS, WIDTH = 7, 24
 
@@ -55,7 +55,7 @@ def test_the_claim_can_come_out_either_way():
 
 def test_tasks_that_spread_alike_do_not_replicate():
     every = list(range(LAYERS))
-    assert judged(every, every) in (INCONCLUSIVE, CONTRADICTS)
+    assert judged(every, every) in (UNDERPOWERED, CONTRADICTS)
 
 
 def test_weight_goes_to_the_layers_that_can_be_read():

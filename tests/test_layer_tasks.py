@@ -46,6 +46,24 @@ def test_the_test_part_may_be_larger_than_the_training_part():
     assert task.train == layer_tasks.word_task("pos", bank, 30).train
 
 
+def test_items_share_their_word_forms_and_tasks_have_the_same_weight():
+    bank = train_and_test(20, 20)
+    tasks = {"pos": layer_tasks.word_task("pos", bank, 60), "coreference": layer_tasks.coreference_task(10, 10)}
+    part = tasks["coreference"].test
+    assert part.forms[0] == part.sentences[0][part.items[0][2]]
+    scores = {name: np.full((3, 2, len(task.test.items)), place) for place, (name, task) in enumerate(tasks.items())}
+    together = layer_tasks.tasks_together(scores, tasks)
+    assert together.shape[:2] == (3, 2) and together.mean() == pytest.approx(0.5) and together.items == 40
+    hits = np.random.default_rng(0).random((2, len(part.items))) < 0.5
+    odd = layer_tasks.over_words({"x": hits[:, 1::2]}, part, odd=True)["x"]
+    assert odd.shape == (2, len(set(part.forms[1::2]))) and odd.mean() == pytest.approx(hits[:, 1::2].mean())
+
+
+def test_every_agreement_item_has_a_subject():
+    nouns = layer_tasks.agreement_subjects(40)
+    assert len(nouns) == 40 and len(set(nouns)) < 40
+
+
 def test_unknown_tasks_are_named():
     with pytest.raises(BertologyError):
         layer_tasks.sentence_task("lenght", 10, 10)

@@ -14,6 +14,8 @@ from bertology_utils.models import twin
 from bertology_utils.studies import parallel
 from bertology_utils.studies.multilingual import BilingualRecipe, sentence_retrieval, tiny_specimen
 from bertology_utils.studies.parallel import Alignment, Vectors
+from bertology_utils.verdicts.ledger import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
 
 CORPUS = parallel_corpus(40, "test")
 WORDS = sorted({word for rows in CORPUS.values() for row in rows for word in row.words})
@@ -50,7 +52,8 @@ def test_alignment_of_planted_roles_is_nearly_perfect_and_full_stops_do_not_coun
     assert all(i < len(a.source.words) - 1 for a in alignments for links in a.predicted for i, _ in links)
     found = parallel.links_found(alignments)
     assert found["closed_class"].mean() > 0.9 and found["open_class"].mean() > 0.9
-    assert len(found["closed_class"]) + len(found["open_class"]) == sum(len(a.gold) for a in alignments[1::2])
+    assert found["closed_class"].items + found["open_class"].items == sum(len(a.gold) for a in alignments[1::2])
+    assert found["open_class"].shape == (len({a.unit for a in alignments[1::2]}),)
 
 
 def test_diagonal_and_found_links_by_hand():
@@ -115,6 +118,27 @@ def test_a_tokenizer_that_knows_the_words_is_multilingual_and_one_of_letters_is_
     assert parallel.known_languages(fluent) == list(LANGUAGES)
     assert parallel.multilingual_specimen(fluent) is fluent
     assert "zh" not in parallel.known_languages(tiny) and "fi" not in parallel.known_languages(tiny)
+
+
+def test_a_model_that_knows_its_languages_fills_their_blanks(monkeypatch):
+    found = parallel.blanks_filled(SPECIMEN, CORPUS)
+    assert found["named"].items == found["guessed"].items == 9 * 40
+    assert found["named"].mean() < 0.1 < found["guessed"].mean() < 0.6
+    monkeypatch.setattr(parallel, "hits_at", lambda specimen, completions, answers: np.ones(len(answers), bool))
+    known = parallel.blanks_filled(SPECIMEN, CORPUS)
+    assert known["named"].mean() == 1
+    given = parse(claim_by_id("mbert-parallel-retrieval").given)
+    assert [judge(given, None, samples).verdict for samples in (known, found)] == [REPLICATES, CONTRADICTS]
+
+
+def test_items_know_what_they_say():
+    corpus = {code: CORPUS[code][:3] for code in ("tr", "zh")}
+    assert parallel.sentences_of(corpus) == ["0", "1", "2"] * 2
+    words = parallel.words_of(corpus)
+    assert len(words) == sum(tag != "PUNCT" for rows in corpus.values() for row in rows for tag in row.upos)
+    pairs = {code: agreement_pairs("subject_verb", code, 4) for code in ("de", "hi")}
+    nouns = parallel.agreement_nouns(pairs)
+    assert len(nouns) == 8 and nouns[0] == pairs["de"][0].condition["noun"]
 
 
 def test_an_english_specimen_gives_way_to_the_embedded_one(tiny, monkeypatch):

@@ -126,14 +126,14 @@ def test_the_card_of_a_claim_tells_its_recorded_results():
     page.with_recorded(notebook, {"one": row(kept)})
     text = notebook["cells"][0]["outputs"][0]["data"]["text/html"]
     assert parts.recorded_line([kept]) in text
-    assert "pocket-minilm" in text and "contradicts" in text and "difference -0.25" in text
+    assert "pocket-minilm" in text and "contradicts" in text and "effect -0.25" in text
 
 
 def test_the_index_tells_how_the_recorded_verdicts_are_spread():
     kept = {"model": "pocket-minilm", "profile": "live", "recorded": True}
     rows = [row(kept | {"verdict": verdict}) for verdict in ("replicates", "contradicts", "not testable here")]
     text = parts.recorded_summary(rows)
-    assert "pocket-minilm" in text and "<td>generated</td><td>2</td><td>1</td><td>1</td><td>0</td>" in text
+    assert "pocket-minilm" in text and "<td>generated</td><td>1 of 2</td><td>1</td><td>0</td>" in text
     assert parts.recorded_summary([]) == ""
 
 

@@ -25,15 +25,15 @@ from bertology_utils.verdicts.recorded import recorded_path
 
 def runs(claim: str, *words: str) -> list[reruns.Verdict]:
     return [
-        reruns.Verdict("syntax", claim, "pocket-bert", "live", seed, word, "abc", "2026-01-02")
+        reruns.Verdict("syntax", claim, "pocket-bert", "live", seed, word, "abc", "2027-01-02")
         for seed, word in enumerate(words, 1)
     ]
 
 
 def test_flips_are_counted_against_the_majority_of_each_claim():
-    verdicts = runs("a", "replicates", "replicates", "contradicts", "inconclusive", "replicates")
-    verdicts += runs("b", *["inconclusive"] * 5)
-    verdicts += runs("c", "replicates", "replicates (not specific)", "inconclusive", "contradicts", "contradicts")
+    verdicts = runs("a", "replicates", "replicates", "contradicts", "underpowered", "replicates")
+    verdicts += runs("b", *["underpowered"] * 5)
+    verdicts += runs("c", "replicates", "replicates (not specific)", "underpowered", "contradicts", "contradicts")
     assert reruns.flips(verdicts) == reruns.Flips(claims=3, seeds=5, verdicts=15, flipped=5, opposed=3)
     assert reruns.flips([]) == reruns.Flips(0, 0, 0, 0, 0)
 
@@ -92,10 +92,11 @@ def test_later_runs_replace_earlier_ones_and_nothing_else(tmp_path):
 
 def test_reruns_from_before_an_amendment_do_not_count():
     (one,) = runs("a", "replicates")
-    before, after = replace(one, date="2026-01-02"), replace(one, date="2026-01-02T09:00:00+00:00")
+    before, after = replace(one, date="2027-01-02"), replace(one, date="2027-01-02T09:00:00+00:00")
     other = replace(before, claim="b")
-    amended = {"a": datetime(2026, 1, 2, 8, tzinfo=UTC), "b": None}
+    amended = {"a": datetime(2027, 1, 2, 8, tzinfo=UTC), "b": None}
     assert reruns.current([before, after, other], amended) == [after, other]
+    assert reruns.current([replace(other, date="2026-11-26T04:52:00+00:00")], amended) == []  # other words then
     checks = [reruns.IntervalCheck("syntax", claim, "x > 0", "pocket-bert", "live", 5, 1.0, 1.0) for claim in "ab"]
     assert reruns.current_checks(checks, reruns.current([before, other], amended)) == checks[1:]
 
@@ -104,9 +105,9 @@ def leave_records(root, differences, half=0.196):
     """One job a difference: a clause with an interval of `half` to each side, one without any, one that stays."""
     jobs = [Job(root, "syntax", seed=seed) for seed in range(1, len(differences) + 1)]
     for job, difference in zip(jobs, differences, strict=True):
-        clause = {"text": "x > 0", "difference": difference, "low": difference - half, "high": difference + half}
-        exact = {"text": "y > 0", "difference": difference, "low": difference, "high": difference}
-        fixed = {"text": "z > 0", "difference": 1.0, "low": 0.9, "high": 1.1}
+        clause = {"text": "x > 0", "effect": difference, "low": difference - half, "high": difference + half}
+        exact = {"text": "y > 0", "effect": difference, "low": difference, "high": difference}
+        fixed = {"text": "z > 0", "effect": 1.0, "low": 0.9, "high": 1.1}
         results = [{"id": "a", "model": job.model, "verdict": "replicates", "clauses": [clause, exact, fixed]}]
         job.folder.mkdir(parents=True)
         job.record.write_text(json.dumps({"results": results, "run": {"commit": "abc", "when": "2026-01-02"}}))
@@ -150,11 +151,11 @@ def test_smoke_runs_and_missing_records_are_refused(tmp_path, capsys):
 
 
 def test_the_run_record_shows_shares(tmp_path):
-    html = rerun_table(runs("a", "replicates", "replicates", "contradicts", "inconclusive"))
+    html = rerun_table(runs("a", "replicates", "replicates", "contradicts", "underpowered"))
     assert Balance(html).open == [] and "2 (50.0%)" in html and "1 (25.0%)" in html
     assert rerun_table([]) == "" == twin_table([])
 
-    words = {"a": "replicates", "b": "inconclusive", "c": "replicates", "d": "not testable here"}
+    words = {"a": "replicates", "b": "underpowered", "c": "replicates", "d": "not testable here"}
     found = [
         {"id": name, "results": [{"model": "random:pocket-bert", "profile": "live", "verdict": word}]}
         for name, word in words.items()
@@ -168,8 +169,8 @@ def test_the_run_record_shows_shares(tmp_path):
 def test_real_data_keep_decide_undo_or_turn_a_verdict(tmp_path):
     pairs = {
         "same": ("replicates", "replicates (not specific)"),
-        "decided": ("inconclusive", "contradicts"),
-        "undone": ("contradicts", "inconclusive"),
+        "decided": ("underpowered", "contradicts"),
+        "undone": ("contradicts", "underpowered"),
         "turned": ("replicates", "contradicts"),
         "untested": ("not testable here", "replicates"),
     }

@@ -10,7 +10,7 @@ from bertology_utils import activations
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.geometry import random_pair_similarity, remove_top_components, unit
 from bertology_utils.language import semantic_tasks as tasks
-from bertology_utils.statistics import by_unit
+from bertology_utils.samples import by_unit
 from bertology_utils.studies import (
     number_measures,
     semantic_answers,
@@ -244,7 +244,7 @@ def test_fillers_gain_from_context_only(tiny):
     preferences = semantic_answers.filler_preferences(tiny, tasks.filler_items())
     assert 0 < len(preferences["right_over_related"]) <= len(tasks.filler_items())
     sentence = tuple(tasks.FRAMES_OF_PRIOR[0].split())
-    item = tasks.FillerItem(sentence, sentence.index("X"), ("dog", "dog", "dog"))
+    item = tasks.FillerItem(sentence, sentence.index("X"), ("dog", "dog", "dog"), "scene")
     assert not semantic_answers.filler_preferences(tiny, [item])["right_over_related"].any()  # ties are no preference
 
 

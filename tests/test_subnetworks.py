@@ -22,9 +22,34 @@ def test_agreement_rebuilds_kappa():
     assert (seen.mean() - chance) / (1 - chance) == pytest.approx(fleiss_kappa(survival))
 
 
-def test_agreement_between_equal_sets_is_complete():
-    keep = np.array([[True, False, True]])
-    assert nets.agreement_between(keep, keep).all() and not nets.agreement_between(keep, ~keep).any()
+def test_kappa_by_run_has_the_mean_kappa_and_one_value_a_run():
+    survival = np.random.default_rng(0).random((4, 30)) < 0.4
+    kappa = nets.kappa_by_run(survival)
+    assert kappa.shape == (4,) and kappa.mean() == pytest.approx(fleiss_kappa(survival))
+
+
+def test_reliability_is_the_correlation_between_runs():
+    scores = np.random.default_rng(0).random((3, 2, 4))
+    pairs = [np.corrcoef(scores[a].ravel(), scores[b].ravel())[0, 1] for a, b in ((0, 1), (0, 2), (1, 2))]
+    found = nets.reliability(scores)
+    assert found.shape == (3,) and found.mean() == pytest.approx(np.mean(pairs))
+
+
+def test_spread_by_run_estimates_the_deviation():
+    shares = np.random.default_rng(0).normal(0, 0.2, (200, 50))
+    assert nets.spread_by_run(shares).mean() == pytest.approx(0.2, rel=0.02)
+
+
+def test_the_middle_layer_is_what_most_layers_reach():
+    scores = np.repeat([[1.0], [0.2], [0.9], [0.8]], 4, axis=1)
+    assert nets.middle_layer(scores).tolist() == [0.8, 0.8]
+
+
+def test_removals_score_every_second_item(run):
+    test = task("voice", 6, split="test")
+    found = nets.removals(run, test, nets.importance(run, test).numpy())
+    assert {values.shape for values in found.values()} == {(3,)}
+    assert all(np.isin(values, (0.0, 1.0)).all() for values in found.values())
 
 
 def test_survivors_are_the_highest():
@@ -76,16 +101,11 @@ def test_best_without_measures_on_other_items():
     assert nets.best_without(changes).tolist() == [-1, -1]
 
 
-def test_threshold_gap():
-    gap, deviation = nets.threshold_gap([np.arange(10.0), np.arange(10.0) + 2], share=0.1)
-    assert gap.tolist() == [[1], [1]] and np.allclose(deviation, 1)  # (runs, 1): a run is a seed, not an item
-
-
 def test_overlap_of_equal_tasks_is_complete():
     kept = np.array([[True, True, False, False]] * 2)
     overlap = nets.task_overlap(kept, kept)
-    assert overlap["between_tasks"].all() and overlap["between_seeds"].all()
-    assert overlap["shared_unneeded"].tolist() == overlap["either_unneeded"].tolist() == [False, False, True, True]
+    assert all(values.shape == (4,) and (values == 1).all() for values in overlap.values())
+    assert (nets.task_overlap(kept, ~kept)["between_tasks"] == 0).all()
 
 
 def test_layer_contrast_leaves_the_head_itself_out():
@@ -97,3 +117,9 @@ def test_layer_contrast_leaves_the_head_itself_out():
 def test_a_layer_of_one_head_has_no_contrast():
     with pytest.raises(BertologyError, match="at least two heads"):
         nets.layer_contrast(np.array([[0, 1], [1, 0.0]]), 2)
+
+
+def test_a_contrast_has_one_value_a_sentence():
+    distances = np.array([[0, 1, 4, 6], [1, 0, 4, 6], [4, 4, 0, 2], [6, 6, 2, 0.0]])
+    found = nets.contrast_by_sentence([distances, 2 * distances], 2)
+    assert found["within"].tolist() == [1.5, 3] and found["between"].tolist() == [5, 10]

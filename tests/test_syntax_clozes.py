@@ -1,9 +1,13 @@
 """Choosing is crossed with scoring, items are well formed, and the experiments name what predictions need."""
 
+from collections import Counter
+
 import numpy as np
 
+from bertology_utils.chapter import Runs
 from bertology_utils.data import material, pair_sets
 from bertology_utils.instruments import cloze, grammaticality
+from bertology_utils.language.agreement_verbs import agreement_verbs
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.language.perturbations import Perturbed
@@ -41,14 +45,18 @@ def test_stories_end_in_a_mask_and_have_three_words_to_compare():
 def test_every_experiment_gives_the_samples_of_its_prediction(tiny):
     agreement = syntax_clozes.agreement(tiny, 6)
     assert {"attractors_0", "attractors_3", "nonsense", "unigram", "coverage"} <= set(agreement)
-    assert len(agreement["copulas"]) + len(agreement["other_verbs"]) == 6
+    assert len(agreement["attractors_0"]) == 3 and agreement["attractors_0"].items == 6
+    assert agreement["unigram"].mean() == 0.5, "each verb is asked in either number"
+    assert len(agreement["copulas"])
     assert {"meaningful", "nonsense_alike"} <= set(agreement)
     assert set(syntax_clozes.polarity(tiny, 8)) == {"licensor", "scope"}
     negation = syntax_clozes.negation(tiny)
     assert negation["affirmative"].shape == negation["negated"].shape and len(negation["affirmative"])
+    np.testing.assert_array_equal(negation["unchanged"], negation["affirmative"] + negation["negated"] == 1)
+    assert negation["unigram"].shape == negation["affirmative"].shape
     suite = syntax_clozes.psycholinguistic_suite(tiny, 8)
     roles = suite.pop("role_sensitivity")
-    assert len(suite) == 5 and all(np.isin(v, (0, 1)).all() for v in suite.values())
+    assert len(suite) == 7 and all(np.isin(v, (0, 1)).all() for v in suite.values())
     assert len(roles) < 8, "frames of one event are one unit"
 
 
@@ -60,6 +68,18 @@ def test_pairs_are_drawn_until_enough_are_covered(tiny, monkeypatch):
     assert 0.2 < share < 0.6
     monkeypatch.setattr(cloze, "single_piece", lambda specimen, form: 1)
     assert syntax_clozes.covered_pairs(tiny, 12)[1] == 1
+
+
+def test_every_covered_verb_is_asked_in_both_numbers(tiny, monkeypatch):
+    monkeypatch.setattr(cloze, "single_piece", lambda specimen, form: None if form == "sings" else 1)
+    found, share = syntax_clozes.verb_pairs(tiny, 600, attractors=1, seed=1)
+    units = Counter(map(syntax_clozes.unit_of, found))
+    assert len(found) == 600 and len(units) == len(agreement_verbs()) - 1 and "sing/sings" not in units
+    assert 0.99 < share < 1 and set(units.values()) == {2, 4}
+    numbers = Counter((syntax_clozes.unit_of(pair), pair.condition["number"]) for pair in found)
+    assert set(numbers.values()) == {1, 2} and {pair.condition["attractors"] for pair in found} == {1}
+    monkeypatch.setattr(cloze, "single_piece", lambda specimen, form: None)
+    assert syntax_clozes.verb_pairs(tiny, 6) == ([], 0.0)
 
 
 def test_whole_sentences_are_judged_by_paradigm_as_for_the_recorded_scores(tiny, tmp_path, monkeypatch):
@@ -129,8 +149,8 @@ def test_damaged_agreement_prefers_the_agreeing_form_where_words_stand_before_it
     assert found["intact"].all() and not found["headless"].any()
 
 
-def test_damaged_agreement_has_a_rival_in_each_sentence_and_favours_no_form():
-    pairs = syntax_clozes._balanced(syntax_clozes._rivalled(20, 0, "embedded"), 20)
+def test_damaged_agreement_has_a_rival_in_each_sentence_and_favours_no_form(tiny):
+    pairs = syntax_clozes._balanced(syntax_clozes._rivalled(tiny, 20, 0, "embedded"), 20)
     assert len(pairs) == 20 and all(pair.condition["rivals"] for pair in pairs)
     assert [pair.condition["number"] for pair in pairs].count("plural") == 10
     assert len(syntax_clozes._balanced(pairs[:13], 20)) == 6
@@ -174,3 +194,20 @@ def test_the_article_before_the_blank_is_the_same_for_every_class(tiny, monkeypa
         "another",
         "this",
     }
+
+
+def test_a_score_is_read_against_the_best_of_the_rules(tiny, tiny_twin):
+    judged = Runs(*(syntax_clozes.paradigms(specimen, 4) for specimen in (tiny, tiny_twin)))
+    rules = Runs(*(syntax_clozes.rules_of_paradigms(specimen, 4) for specimen in (tiny, tiny_twin)))
+    rows = {row["paradigm"]: row for row in syntax_clozes.against_rules(judged, rules)}
+    assert set(rows) == set(judged.model) and set(grammaticality.RULES) < set(rows["agreement"])
+    lead = 100 * (judged.model["agreement"].mean() - grammaticality.best_rule(rules.model["agreement"]))
+    assert rows["agreement"]["over the best rule"] == f"{lead:+.0f}"
+
+
+def test_fixed_contrasts_differ_in_the_same_words_each_time(tiny, monkeypatch):
+    asked = []
+    monkeypatch.setattr(syntax_clozes, "judgements", lambda specimen, pairs: asked.append(pairs) or np.ones(len(pairs)))
+    found = syntax_clozes.fixed_contrasts(tiny, 6)
+    assert set(found) == set(syntax_clozes.CONTRASTS) and all(len(f["blind"]) == 6 for f in found.values())
+    assert [grammaticality.contrasts(pairs) for pairs in asked] == [1, 1]

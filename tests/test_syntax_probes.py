@@ -11,7 +11,7 @@ from bertology_utils.data.rows import Pointed
 from bertology_utils.language.grammar import generate
 from bertology_utils.language.lexicon import load_lexicon
 from bertology_utils.language.pairs import STRUCTURES, agreement_pairs
-from bertology_utils.statistics import by_unit
+from bertology_utils.samples import by_unit
 from bertology_utils.studies import syntax_probes
 
 FAST = {"steps": 5, "epochs": 1}
@@ -54,9 +54,13 @@ def test_sweeps_give_one_score_an_item(tiny):
     items = sum(len(s.words) for s in bank.test)
     scores = syntax_probes.label_sweep(tiny, bank, ("upos", "parent"), every=2, **FAST)
     assert scores["upos"].test.shape == (2, 3, items)
-    guesses = syntax_probes.ancestor_baselines(bank, "parent")
-    assert guesses["by_tag"].shape == (items,) and guesses["by_tag"].mean() > guesses["majority"].mean()
-    assert guesses["gold"].mean() > guesses["by_tag"].mean()
+    guesses = syntax_probes.ancestor_baselines(bank, "parent", scores["upos"].read)
+    assert guesses["by_tag"].shape == (3, items) and guesses["by_tag"].mean() < guesses["by_gold_tag"].mean()
+    assert guesses["gold"].mean() > guesses["by_gold_tag"].mean() > guesses["majority"].mean()
+    gold = np.array(syntax_probes.scored_labels(bank, "test", "upos"))[None]
+    known = syntax_probes.ancestor_baselines(bank, "parent", gold)
+    np.testing.assert_array_equal(known["by_tag"][0], known["by_gold_tag"])
+    np.testing.assert_array_equal(scores["upos"].read == gold, scores["upos"].best_test == 1)
     hierarchy = syntax_probes.hierarchy_sweep(tiny, 12, 5, **FAST)
     assert hierarchy.test.shape == (3, 3, 10)
     assert syntax_probes.window_rule(tiny, 12, 5, **FAST).shape == (3, 10)

@@ -53,16 +53,16 @@ def test_stacked_model_repeats_its_layers():
 
 @pytest.mark.parametrize("next_sentence", [True, False])
 def test_pairs_are_trained_with_and_without_nsp(next_sentence):
-    model = tp.pretrain_pairs(WORDS, tp.stories(LANGUAGE, 40), RECIPE, next_sentence=next_sentence)
-    assert not model.model.training
-    assert np.isfinite(tp.held_out_losses([model], CORPUS[:10])).all()
+    models = tp.pretrain_pairs(WORDS, tp.stories(LANGUAGE, 40), RECIPE, 2, next_sentence=next_sentence)
+    assert not any(specimen.model.training for specimen in models)
+    assert np.isfinite(tp.held_out_losses(models, CORPUS[:10])).all()
 
 
 def test_training_lowers_the_loss_and_every_arm_runs():
     recipe = replace(RECIPE, steps=40, layers=2)
     untrained = tp.held_out_losses([tiny_specimen(WORDS, recipe)], CORPUS[:40]).mean()
-    for arm in (tp.pretrain, tp.pretrain_static, tp.pretrain_stacked):
-        assert tp.held_out_losses([arm(WORDS, CORPUS, recipe)], CORPUS[:40]).mean() < untrained - 0.2
+    for arm in (tp.pretrain_all, tp.pretrain_static, tp.pretrain_stacked):
+        assert tp.held_out_losses(arm(WORDS, CORPUS, recipe, 2), CORPUS[:40]).mean() < untrained - 0.2
 
 
 def test_agreement_pairs_turn_the_number_of_the_verb():

@@ -22,15 +22,25 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import focus_preference, preferred
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit
 from bertology_utils.tuning.mlm_training import mlm_losses
 
 
 @dataclasses.dataclass(frozen=True)
 class Kept:
-    """Scores of one model: masked-word losses (sentences,) in nats, and agreement choices (pairs,), right or wrong."""
+    """Scores of one model: masked-word losses (sentences,) in nats, and agreement choices (pairs,), right or wrong.
+
+    `verbs` names the verb of each pair by its two forms: pairs share their verbs.
+    """
 
     losses: np.ndarray
     agreement: np.ndarray
+    verbs: tuple[str, ...] = ()
+
+    @property
+    def by_verb(self) -> np.ndarray:
+        """The agreement choices as a sample of verbs, as `samples.by_unit`."""
+        return by_unit(self.agreement, self.verbs)
 
     @property
     def loss(self) -> float:
@@ -49,7 +59,8 @@ def with_model(specimen: Specimen, model: nn.Module) -> Specimen:
 def kept(specimen: Specimen, sentences: Sequence[Sequence[str]], pairs: Sequence[MinimalPair]) -> Kept:
     """Scores on the same sentences, masks and pairs whatever the model; pairs with unknown words are left out."""
     scores = focus_preference(specimen, pairs)
-    return Kept(mlm_losses(specimen, sentences), preferred(scores))
+    verbs = tuple(pair.forms for pair, known in zip(pairs, scores.covered, strict=True) if known)
+    return Kept(mlm_losses(specimen, sentences), preferred(scores), verbs)
 
 
 # ---------------------------------------------------------------- time

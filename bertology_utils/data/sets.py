@@ -66,7 +66,7 @@ def _facts(split: str, limit: int | None) -> Sequence:
 
 _SETS = (
     DataSet("grammar", "Sentence", "this book", "any number", ("train", "test"), embedded=_grammar),
-    DataSet("facts", "Fact", "this book", "some 300", ("test",), embedded=_facts),
+    DataSet("facts", "Fact", "this book", "some 700", ("test",), embedded=_facts),
     DataSet(
         "ud_english_ewt",
         "Tree",

@@ -89,15 +89,14 @@ def paraphrases(fact: Fact, rewrites: Sequence[str] = REWRITES) -> list[Prompt]:
 def asked(specimen: Specimen, source: str = EMBEDDED) -> list[str]:
     """The relations of a source that a specimen can be asked: some facts of at least two objects it knows as one piece.
 
-    The book's own are all asked; of LAMA's, those with ten facts for this vocabulary.
+    Of the book's own, which are small, those with four facts for this vocabulary; of LAMA's, those with ten.
     """
-    if source == EMBEDDED:
-        return list(ASKED)
+    own = source == EMBEDDED
     chosen = []
-    for relation in lama.relations():
-        every = lama.facts(relation)
+    for relation in ASKED if own else lama.relations():
+        every = facts(relation) if own else lama.facts(relation)
         known = {word for word in every[0].candidates if single_piece(specimen, word) is not None}
-        if len(known) >= 2 and sum(fact.object in known for fact in every) >= 10:
+        if len(known) >= 2 and sum(fact.object in known for fact in every) >= (4 if own else 10):
             chosen.append(relation)
     return chosen
 

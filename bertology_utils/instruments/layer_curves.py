@@ -129,12 +129,6 @@ def layers_to_share(cumulative: np.ndarray, share: float = 0.8, folds: int = 6) 
     return np.array(needed)
 
 
-def weakest_gain(curves: Sequence[np.ndarray]) -> np.ndarray:
-    """What all layers together bring above the first, in the task where they bring least: (seeds, items)."""
-    gains = [curve[-1] - curve[0] for curve in curves]
-    return min(gains, key=np.mean)
-
-
 def set_right_samples(cumulative: np.ndarray) -> dict[str, np.ndarray]:
     """Items that the upper half of the layers sets right, whichever sentences a probe was trained on: (items,).
 
@@ -176,9 +170,10 @@ def side_means(values: Mapping[str, np.ndarray], sides: Mapping[str, Sequence[st
     return {side: np.mean([values[name] for name in names], axis=0) for side, names in sides.items()}
 
 
-def top_samples(tasks: Sequence[np.ndarray], folds: int = 3, planted: float = 0.1) -> dict[str, np.ndarray]:
-    """`at_top`: is the best layer the last one? 0/1 (tasks * folds,). `peak`, `last`: scores of each task's best layer,
-    chosen on even items, and of its last layer on the odd ones, tasks averaged: (seeds, items).
+def top_samples(tasks: Sequence[np.ndarray], folds: int = 10, planted: float = 0.1) -> dict[str, np.ndarray]:
+    """`at_top`: the share of tasks whose best layer is the last one, in each fold of the items: (folds,). `peak`,
+    `last`: scores of each task's best layer, chosen on even items, and of its last layer on the odd ones, tasks
+    averaged: (seeds, items).
 
     `planted_top` is `at_top` where the last layer scores `planted` more than the best one: the positive control.
     """
@@ -190,4 +185,4 @@ def top_samples(tasks: Sequence[np.ndarray], folds: int = 3, planted: float = 0.
 
 
 def _at_top(tasks: Sequence[np.ndarray], folds: int) -> np.ndarray:
-    return np.concatenate([(peak_layers(scores, folds) == len(scores) - 1).astype(float) for scores in tasks])
+    return np.mean([peak_layers(scores, folds) == len(scores) - 1 for scores in tasks], axis=0)

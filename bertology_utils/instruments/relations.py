@@ -53,8 +53,8 @@ class Hits:
 class RelationScore:
     """The best head of one relation beside the best fixed offset, both chosen on other sentences than scored here.
 
-    `head_hits` and `offset_hits` are booleans over the same `n` scored edges, of the relations `names`: the paired
-    samples of a test.
+    `head_hits` and `offset_hits` are booleans over the same `n` scored edges, of the relations `names` and of the
+    `sentences` with these indices: the paired samples of a test.
     """
 
     relation: str
@@ -65,6 +65,7 @@ class RelationScore:
     head_hits: np.ndarray
     offset_hits: np.ndarray
     names: np.ndarray
+    sentences: np.ndarray
 
     @property
     def name(self) -> str:
@@ -169,6 +170,7 @@ def _best(relation: str, heads: dict[str, Hits], offsets: Hits) -> RelationScore
         head_hits=heads[direction].correct[scored][:, layer, head],
         offset_hits=offsets.correct[scored][:, offset],
         names=offsets.relations[scored],
+        sentences=offsets.sentences[scored],
     )
 
 

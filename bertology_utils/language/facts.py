@@ -1,7 +1,7 @@
 """Simple true facts as cloze prompts, and invented people whose names sound of a country.
 
-It depends on nothing but the error class. The facts were written for this book; each relation has several paraphrases,
-so that an answer can be told from a template effect.
+It depends on `fact_tables`, which holds the smaller relations, and the error class. The facts were written for this
+book; each relation has several paraphrases, so that an answer can be told from a template effect.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import cache
 from random import Random
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.language.fact_tables import MORE_TABLES, MORE_TEMPLATES
 
 MASK = "[MASK]"
 
@@ -54,7 +55,7 @@ september:october october:november november:december december:january""",
 france:french germany:german england:english italy:italian spain:spanish russia:russian japan:japanese
 china:chinese greece:greek poland:polish sweden:swedish denmark:danish portugal:portuguese turkey:turkish
 mexico:spanish brazil:portuguese austria:german hungary:hungarian norway:norwegian finland:finnish""",
-}
+} | MORE_TABLES
 # from small to large; every two neighbours at a distance of at least two steps make a comparison
 SIZES = (
     ("ant", "mouse", "rabbit", "dog", "pig", "horse", "elephant", "whale"),
@@ -104,7 +105,7 @@ TEMPLATES = {
         "in {x} they speak [MASK] .",
     ),
     "size": ("{ax} is [MASK] than {ay} .", "{ax} is much [MASK] than {ay} .", "compared with {ay} , {ax} is [MASK] ."),
-}
+} | MORE_TEMPLATES
 RELATIONS = tuple(TEMPLATES)
 SIZE_WORDS = {TEMPLATES["size"][2]: ("large", "small")}
 MASS = ("grass", "snow", "blood", "coal", "milk", "sky", "sun", "soil", "gold", "chocolate")

@@ -5,6 +5,7 @@ It depends on `grammar` (phrases) and knows nothing of models: a pair is two wor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from random import Random
@@ -51,6 +52,11 @@ class MinimalPair:
     focus: int
     phenomenon: str
     condition: dict[str, int | str] = field(default_factory=dict, hash=False)
+
+    @property
+    def forms(self) -> str:
+        """The two words at the focus in one order, whichever of them is right: what pairs of one verb share."""
+        return "/".join(sorted({self.good[self.focus], self.bad[self.focus]}))
 
     def differing(self) -> tuple[int, ...]:
         """The positions at which the two sentences differ (they are equally long)."""
@@ -99,6 +105,7 @@ def agreement_pairs(
     seed: int = 0,
     split: str = "train",
     agreeing: int = 0,
+    verbs: Sequence[Verb] = (),
 ) -> list[MinimalPair]:
     """Subject and verb; good and bad differ in the number of one finite verb form (goldberg2019assessing).
 
@@ -108,14 +115,17 @@ def agreement_pairs(
     preferences and keeps the structure (after Gulordava et al. 2018); it has no copulas, as in goldberg2019assessing.
     `condition` says also how many nouns of the other number there are, before the verb or behind it: `rivals`.
     In the structure "fronted" those nouns stand before the subject: `near the cats , the dog sleeps`.
+    Of given `verbs` each is asked in turn, once with a singular and once with a plural subject; without copulas.
     """
     _check("structure", structure, (*STRUCTURES, "fronted", "mixed"))
     _check("attractors", attractors, (0, 1, 2, 3))
     grammar = Grammar(split, seed, sense=not nonsense)
     pairs = []
     for i in range(n):
-        chosen = STRUCTURES[i % 3] if structure == "mixed" else structure
-        pairs.append(_agreement_pair(grammar, attractors, agreeing, chosen, NUMBERS[i // 3 % 2], nonsense))
+        place, number = (i // 2, NUMBERS[i % 2]) if verbs else (i, NUMBERS[i // 3 % 2])
+        chosen = STRUCTURES[place % 3] if structure == "mixed" else structure
+        verb = verbs[place % len(verbs)] if verbs else None
+        pairs.append(_agreement_pair(grammar, attractors, agreeing, chosen, number, nonsense, verb))
     return _mixed(grammar, pairs)
 
 
@@ -124,16 +134,19 @@ def _mixed(grammar: Grammar, pairs: list[MinimalPair]) -> list[MinimalPair]:
     return grammar.rng.sample(pairs, len(pairs))
 
 
+def _drawn_verb(grammar: Grammar, nonsense: bool) -> Verb | None:
+    """A verb of the lexicon, or none for the copula."""
+    if not nonsense and grammar.chance(0.4):
+        return None
+    return grammar.verb(grammar.pick(("intransitive", "motion", "transitive", "experiencer")))
+
+
 def _agreement_pair(
-    grammar: Grammar, attractors: int, agreeing: int, structure: str, number: str, nonsense: bool
+    grammar: Grammar, attractors: int, agreeing: int, structure: str, number: str, nonsense: bool, verb: Verb | None
 ) -> MinimalPair:
     numbers = [_other(number)] * attractors + [number] * agreeing
     grammar.rng.shuffle(numbers)
-    verb = (
-        None
-        if not nonsense and grammar.chance(0.4)
-        else grammar.verb(grammar.pick(("intransitive", "motion", "transitive", "experiencer")))
-    )
+    verb = verb or _drawn_verb(grammar, nonsense)
     kind = grammar.kind(verb.subjects if verb else LIVING)
     subject = grammar.common_noun(kind, "agent", "nsubj", number, 0.15, "the")
     if numbers and structure != "fronted":

@@ -259,6 +259,69 @@ she cooked the X for dinner . | meat kitchen music
 the train arrived at the X . | station ticket heart
 he played the X in the band . | guitar singer window
 """
+# one scene a row: what somebody does, each ending in its filler, which does not fit the sentence before
+SCENES = """
+the farmer : milked the cow / drove the tractor / planted the corn / rode the horse
+the cook : boiled the water / sharpened the knife / peeled the onion / lit the oven
+the student : opened the book / sharpened the pencil / passed the exam / sat at the desk
+the soldier : fired the gun / wore the uniform / obeyed the officer / fought in the war
+the sailor : raised the sail / swam to the shore / dropped the anchor / feared the storm
+the king : wore the crown / married the queen / sat on the throne / lived in the castle
+the priest : lit the candle / read the bible / rang the bell / prayed in the church
+the doctor : wrote the prescription / bandaged the wound / worked in the hospital / thanked the nurse
+the judge : read the sentence / sat in the court / questioned the witness / sent him to prison
+the miner : dug the coal / carried the lamp / coughed from the dust / worked in the tunnel
+the hunter : shot the deer / followed the tracks / loaded the rifle / whistled to the dog
+the fisherman : cast the net / rowed the boat / caught the fish / walked to the river
+the baker : kneaded the dough / rose in the morning / opened the shop / swept the floor
+the tailor : sewed the dress / threaded the needle / sat in the shop / greeted the customer
+the smith : hammered the iron / fitted the shoe on the horse / blew into the fire / waited for the customer
+the painter : dipped the brush / hung the picture / mixed the colours / paid the model
+the singer : sang the song / tuned the guitar / stood on the stage / cleared her throat
+the pilot : landed the plane / put on the helmet / flew above the clouds / spoke into the radio
+the driver : started the engine / turned the wheel / stopped at the light / filled the tank
+the postman : delivered the letter / rang the bell / rode the bicycle / licked the stamp
+the bride : wore the dress / kissed the groom / put on the ring / cut the cake
+the barber : cut the hair / stood behind the chair / talked about the weather / held the mirror
+the gardener : watered the flowers / closed the gate / mowed the lawn / dug the hole
+the guest : rang the bell / ate the dinner / slept in the bed / thanked the host
+the thief : broke the window / stole the money / ran from the police / hid in the dark
+the baby : drank the milk / slept in the cradle / called for its mother / shook the rattle
+the old man : smoked the pipe / leaned on the stick / read the newspaper / remembered the past
+the boy : kicked the ball / climbed the tree / flew the kite / did his homework
+the girl : combed her hair / dressed the doll / jumped over the rope / ate the sweets
+the team : won the game / listened to the coach / scored the goal / trained in the gym
+the carpenter : sawed the wood / hit the nail / built the table / lost the hammer
+the mason : mixed the cement / laid the bricks / built the wall / climbed the ladder
+the lawyer : defended the client / signed the contract / won the case / earned the fee
+the banker : counted the money / opened the safe / refused the loan / worked in the bank
+the traveller : packed the suitcase / bought the ticket / missed the train / read the map
+the camper : pitched the tent / slept under the stars / carried the rucksack / lit the fire
+the skier : fell in the snow / warmed his hands / climbed the mountain / broke his leg
+the author : wrote the novel / met the publisher / sharpened the pen / filled the page
+the astronomer : watched the stars / built the telescope / drew the orbit / worked at night
+the chemist : heated the liquid / published the result / measured the temperature / broke the glass
+the dentist : pulled the tooth / held the drill / looked into the mouth / calmed the patient
+the waiter : served the dinner / brought the bill / wiped the table / poured the wine
+the mother : washed the clothes / told the story / cooked the soup / rocked the baby
+the shepherd : counted the sheep / sat on the hill / played the flute / feared the wolf
+the actor : learned the part / wore the mask / bowed to the audience / worked in the theatre
+the conductor : raised the baton / led the orchestra / studied the score / heard the applause
+the knight : drew the sword / rode the horse / killed the dragon / saved the princess
+the pirate : buried the treasure / lost his eye / drank the rum / sailed the ship
+the mechanic : repaired the car / wiped the oil / changed the tyre / tightened the screw
+the teacher : taught the class / wrote on the board / rang the bell / marked the test
+the secretary : typed the letter / answered the phone / made the coffee / worked in the office
+the widow : visited the grave / wore the veil / inherited the house / cried for her husband
+the guard : locked the gate / watched the prisoner / carried the keys / patrolled the yard
+the beggar : asked for money / slept in the street / held out his hand / thanked the stranger
+the climber : reached the summit / held the rope / slipped on the ice / slept in the tent
+the cat : chased the mouse / drank the milk / slept by the fire / licked its paws
+the dog : chewed the bone / guarded the house / wagged its tail / barked at the stranger
+the bird : built the nest / laid the egg / spread its wings / sang its song
+the bear : ate the honey / slept in the cave / caught the fish / scratched the tree
+the bee : stung the boy / returned to the hive / made the honey / flew to the flower
+"""
 FRAMES_OF_PRIOR = ("the X is here .", "they saw the X .", "it was about X .")
 
 
@@ -269,12 +332,32 @@ class FillerItem:
     words: tuple[str, ...]
     place: int
     fillers: tuple[str, str, str]
+    scene: str
 
 
 def filler_items() -> list[FillerItem]:
-    """All items: a filler that fits, one of the same scene that does not, one from elsewhere (ettinger2019what)."""
+    """All items: a filler that fits, one of the same scene that does not, one from elsewhere (ettinger2019what).
+
+    First those written by hand, each a scene of its own, then those of `SCENES`.
+    """
     rows = [[part.split() for part in row.split("|")] for row in FILLERS.strip().splitlines()]
-    return [FillerItem(tuple(words), words.index("X"), tuple(fillers)) for words, fillers in rows]
+    own = [FillerItem(tuple(words), words.index("X"), tuple(fillers), " ".join(words)) for words, fillers in rows]
+    return own + _scene_items()
+
+
+def _scene_items() -> list[FillerItem]:
+    """Each sentence of a scene, its last word against that of the next one and that of a sentence elsewhere."""
+    rows = [row.split(" : ") for row in SCENES.strip().splitlines()]
+    scenes = [(who, [deed.split() for deed in deeds.split(" / ")]) for who, deeds in rows]
+    items = []
+    for row, (who, deeds) in enumerate(scenes):
+        near = {deed[-1] for deed in deeds}
+        for column, deed in enumerate(deeds):
+            words = (*who.split(), *deed[:-1], "X", ".")
+            far = (scenes[(row + step) % len(scenes)][1][column][-1] for step in range(len(scenes) // 2, len(scenes)))
+            fillers = (deed[-1], deeds[(column + 1) % len(deeds)][-1], next(word for word in far if word not in near))
+            items.append(FillerItem(words, len(words) - 2, fillers, who))
+    return items
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def _pair(kind: str, code: str, meaning: Meaning, right: str, wrong: str) -> Min
     if focus == 0:
         form = capital(code, form)
     bad = (*words[:focus], form, *words[focus + 1 :])
-    return MinimalPair(words, bad, focus, kind, {"language": code, "right": right})
+    return MinimalPair(words, bad, focus, kind, {"language": code, "right": right, "noun": meaning.subject})
 
 
 def _wrong_form(kind: str, code: str, meaning: Meaning, wrong: str, roles: list[str]) -> tuple[int, str]:

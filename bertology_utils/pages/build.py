@@ -22,6 +22,7 @@ GENERATED = {"book/references.bib"}  # written by the build itself, from sources
 PAGE_SUFFIXES = {".ipynb", ".json"}
 LARGEST_SOURCE = 20_000_000  # bytes; nothing that a page shows is larger
 SHOWN_WARNINGS = 20
+AXES = "axes.json"  # what the records say on the axes of conflicts, beside the ledger
 COMMAND = [sys.executable, "-c", "import sys; from jupyter_book.cli.main import main; sys.exit(main())"]
 
 
@@ -35,6 +36,13 @@ def all_results(root: Path) -> list[dict]:
     from bertology_utils.verdicts.ledger import collect_records
 
     return collect_records(record_paths(root), recorded_paths(root))
+
+
+def all_axes(root: Path) -> list[dict]:
+    """What fresh runs here and records in the repository say on the axes of conflicts."""
+    from bertology_utils.verdicts.conflicts import read_settled
+
+    return read_settled([*record_paths(root), *recorded_paths(root)])
 
 
 def is_shown(root: Path, path: Path) -> bool:
@@ -105,6 +113,7 @@ def build(root: Path, force: bool = False) -> bool:
 
     require_fresh(plan(root))
     write_ledger(all_results(root), root / "_executed")
+    write_json(root / "_executed" / AXES, all_axes(root))
     stamp, current = root / "_build" / "bertology.json", {"hash": source_hash(root)}
     if not force and read_json(stamp) == current and (root / "_build" / "html" / "index.html").is_file():
         return False

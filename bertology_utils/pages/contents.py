@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,35 @@ import yaml
 from bertology_utils.errors import BertologyError
 from bertology_utils.families import is_member
 from bertology_utils.project import DEFAULT_MODEL, is_untrained
+from bertology_utils.statistics import short
 from bertology_utils.verdicts import predictions
 from bertology_utils.verdicts.ledger import load_claims, published_text
+from bertology_utils.verdicts.predictions import (
+    CONTRADICTS,
+    NOT_SPECIFIC,
+    NOT_TESTABLE,
+    REPLICATES,
+    UNABLE,
+    WEAKER,
+    ClauseResult,
+)
 
 SYSTEMS = Path(__file__).parents[1] / "systems.yaml"
 NOT_RUN = "not run"  # no chapter tested it
-SPECIFIC, UNSPECIFIC = predictions.REPLICATES, predictions.NOT_SPECIFIC
 VERDICTS = (*predictions.VERDICTS, NOT_RUN)
+# Verdicts from good to bad, as bars and tables show them; a claim that cannot be tested is not among them.
+SHARES = (REPLICATES, NOT_SPECIFIC, WEAKER, predictions.UNDERPOWERED, UNABLE, CONTRADICTS)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One claim as the ledger page shows it; `results` are the objects of `ledger.json`."""
+    """One claim as the ledger page shows it; `results` are the objects of `ledger.json`.
+
+    Attributes:
+        study: what the study itself found, as values of the samples that the prediction names.
+        checks: what the test checks where that is no claim about training: a size, a definition, the architecture.
+        amended: whether its test was changed when results were known.
+    """
 
     id: str
     section: str
@@ -39,9 +56,17 @@ class Row:
     statement: str
     studies: tuple[str, ...]
     published: str = ""
+    study: str = ""
     contested_with: tuple[str, ...] = ()
     specific: bool = True
+    checks: str | None = None
+    amended: bool = False
     results: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def about_training(self) -> bool:
+        """Whether training could make the claim true; the others are a tally of instruments and arithmetic."""
+        return self.specific and not self.checks
 
     @property
     def live(self) -> dict[str, Any] | None:
@@ -84,7 +109,7 @@ def verdict_of(result: dict[str, Any] | None) -> str:
     if not result or not result.get("verdict"):
         return NOT_RUN
     verdict = str(result["verdict"])
-    return "not testable here" if verdict.startswith("not testable") else verdict
+    return NOT_TESTABLE if verdict.startswith("not testable") else verdict
 
 
 def load_rows(ledger: Path, claims: Iterable[Any] | None = None) -> list[Row]:
@@ -100,10 +125,25 @@ def rows_of(entries: Iterable[dict[str, Any]], claims: Iterable[Any] | None = No
 
 def _row(claim: Any, results: list[dict[str, Any]]) -> Row:
     return Row(
-        id=claim.id, section=claim.section, notebook=claim.notebook, kind=claim.kind, statement=claim.statement,
-        studies=tuple(claim.studies), published=published_text(claim.published), specific=claim.specific,
-        contested_with=tuple(claim.contested_with), results=tuple(results),
-    )  # fmt: skip
+        id=claim.id,
+        section=claim.section,
+        notebook=claim.notebook,
+        kind=claim.kind,
+        statement=claim.statement,
+        studies=tuple(claim.studies),
+        published=published_text(claim.published),
+        study=study_text(claim.study or {}),
+        contested_with=tuple(claim.contested_with),
+        specific=claim.specific,
+        checks=claim.checks,
+        amended=bool(claim.amendment),
+        results=tuple(results),
+    )
+
+
+def study_text(values: Mapping[str, float]) -> str:
+    """A study's own values in words: `best layer 0.82, chain 0.4`."""
+    return ", ".join(f"{name.replace('_', ' ')} {short(value)}" for name, value in values.items())
 
 
 def read_valid_json(path: Path, default: Any) -> Any:
@@ -119,13 +159,23 @@ def read_valid_json(path: Path, default: Any) -> Any:
 
 
 def outcome(first: str, second: str) -> str:
-    """What a run says on two claims that pull apart: `first`, `second`, `both`, `neither` or `open`."""
-    supported = [verdict in (SPECIFIC, UNSPECIFIC) for verdict in (first, second)]
-    if all(supported):
-        return "both"
-    if any(supported):
-        return "first" if supported[0] else "second"
-    return "neither" if first == second == "contradicts" else "open"
+    """What a run says on two claims that pull apart: `first`, `second`, `both`, `neither` or `open`.
+
+    A side is supported only if it replicates and training is why, and the other one is contradicted.
+    """
+    pairs = {
+        (REPLICATES, CONTRADICTS): "first",
+        (CONTRADICTS, REPLICATES): "second",
+        (REPLICATES, REPLICATES): "both",
+        (CONTRADICTS, CONTRADICTS): "neither",
+    }
+    return pairs.get((first, second), "open")
+
+
+def conflict_outcome(pair: Iterable[str], rows: Mapping[str, Row]) -> str:
+    """The outcome of a conflict; one that is split within a single entry has no side to support."""
+    verdicts = [rows[name].verdict for name in pair]
+    return outcome(*verdicts) if len(verdicts) > 1 else "open"
 
 
 def verdict_counts(rows: Iterable[Row]) -> Counter[str]:
@@ -133,28 +183,29 @@ def verdict_counts(rows: Iterable[Row]) -> Counter[str]:
     return Counter(row.verdict for row in rows)
 
 
-def recorded_counts(rows: Iterable[Row]) -> dict[tuple[str, str], Counter[str]]:
-    """Verdicts of the recorded runs, by model and profile."""
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    for result in (result for row in rows for result in row.recorded):
-        counts.setdefault((result["model"], result["profile"]), Counter())[verdict_of(result)] += 1
-    return counts
+def result_of(row: Row, model: str, profile: str, specimens: Collection[str] = ()) -> dict[str, Any] | None:
+    """What a model's run says of a claim; a model that a chapter asks beside any of `specimens` counts for all."""
+    mine = [r for r in row.results if (r.get("model"), r.get("profile")) == (model, profile)]
+    live = row.live
+    beside = live if live and specimens and profile == "live" and live["model"] not in specimens else None
+    return mine[0] if mine else beside
 
 
-def model_and_control(rows: Iterable[Row]) -> tuple[Counter[str], Counter[str]]:
-    """Verdicts of the model and of its control on the same predictions: the claims about what training teaches.
-
-    The control of such a claim is the untrained twin or something weaker still, judged by the same clauses. Claims of
-    architecture and arithmetic (`specific: false`) hold for any weights and are left out.
-    """
-    decided = [row.live for row in rows if row.specific and row.live and row.live.get("control_verdict")]
-    return tuple(Counter(result[f"{side}_verdict"] for result in decided) for side in ("model", "control"))
+def control_verdict(result: Mapping[str, Any]) -> str:
+    """What the untrained twins make of the claim: where they meet it, it holds without training."""
+    verdict = str(result["control_verdict"])
+    return NOT_SPECIFIC if verdict == REPLICATES else verdict
 
 
-def deciding_clause(result: dict[str, Any]) -> str:
+def is_tested(result: Mapping[str, Any] | None) -> bool:
+    """Whether a result says more than that the claim cannot be tested."""
+    return bool(result) and verdict_of(dict(result)) not in (NOT_RUN, NOT_TESTABLE)
+
+
+def deciding_clause(result: Mapping[str, Any]) -> str:
     """The text of the clause whose values stand for the claim."""
-    clauses = result.get("clauses") or []
-    return clauses[predictions.deciding([(c["low"], c["high"]) for c in clauses])]["text"] if clauses else ""
+    clauses = [ClauseResult(**clause) for clause in result.get("clauses") or ()]
+    return clauses[predictions.deciding(clauses)].text if clauses else ""
 
 
 def load_records(executed: Path) -> list[Record]:

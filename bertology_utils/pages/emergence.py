@@ -1,7 +1,8 @@
 """Which claims need size or training, for the specimens' page: one recipe's verdicts over steps, sizes, seeds and data.
 
 Depends on `families` (who belongs together), `contents` (recorded results) and `parts` (bars); pure functions from data
-to text. Every column answers the same claims: those about what training teaches that all columns could test.
+to text. Every column answers the same claims: those about what training teaches that all columns could test. What is
+counted are specific replications: the claim holds, and no better in untrained networks.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from bertology_utils import families
-from bertology_utils.pages.contents import SPECIFIC, Row
-from bertology_utils.pages.parts import CHAPTERS, Link, claim_link, number, share_figure
-from bertology_utils.verdicts.predictions import CONTRADICTS, INCONCLUSIVE
+from bertology_utils.pages.contents import SHARES, Row, control_verdict, is_tested, verdict_of
+from bertology_utils.pages.parts import CHAPTERS, Link, claim_link, number, share_figure, slug
+from bertology_utils.verdicts.cards import VERDICTS
+from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, REPLICATES
 
 LIVE, FULL = "live", "full"
-SIGNS = {SPECIFIC: ("✓", "holds"), INCONCLUSIVE: ("≈", "undecided"), CONTRADICTS: ("✗", "fails")}
 START = "untrained"
+HOLDS = (REPLICATES, NOT_SPECIFIC)
 NOTHING = '<p class="empty">No run of the ladder is recorded yet: <code>bertology run --record</code> keeps them.</p>'
 Outcomes = dict[str, dict[str, dict[str, Any]]]  # column -> claim -> the verdict, and the deciding clause's values
 
@@ -27,13 +31,14 @@ Outcomes = dict[str, dict[str, dict[str, Any]]]  # column -> claim -> the verdic
 def emergence_part(root: Path, rows: Sequence[Row], link: Link) -> str:
     """Bars of the columns' verdicts, how far seeds alone move them, and the claims that change; or what is missing."""
     columns = outcomes(rows, columns_of(root))
-    return growth(rows, columns, link, seed_sentence(outcomes(rows, seeds_of(root))))
+    trust = seed_sentence(outcomes(rows, seeds_of(root))) + older_sentence(rows, columns_of(root), LIVE)
+    return growth(rows, columns, link, trust)
 
 
 def real_data_part(root: Path, rows: Sequence[Row], link: Link) -> str:
     """The same of the profile `full`, and how often its verdicts are those of `live`."""
     live, full = (outcomes(rows, columns_of(root), profile) for profile in (LIVE, FULL))
-    return growth(rows, full, link, data_sentence(live, full))
+    return growth(rows, full, link, data_sentence(live, full) + older_sentence(rows, columns_of(root), FULL))
 
 
 def growth(rows: Sequence[Row], columns: Outcomes, link: Link, trust: str) -> str:
@@ -42,17 +47,24 @@ def growth(rows: Sequence[Row], columns: Outcomes, link: Link, trust: str) -> st
         return NOTHING
     tested = common_claims(columns)
     counts = {label: Counter(found[name]["verdict"] for name in tested) for label, found in columns.items()}
-    holding = ", ".join(f"{counts[label][SPECIFIC]} ({label})" for label in counts)
-    said = f"Of {len(tested)} predictions about what training teaches, so many hold: {holding}."
     verdicts = {name: [found[name]["verdict"] for found in columns.values()] for name in tested}
     changing = [row for row in rows if len(set(verdicts.get(row.id, ()))) > 1]
     constant = Counter(found[0] for found in verdicts.values() if len(set(found)) == 1)
-    words = ", ".join(f"{word} {constant[verdict]}" for verdict, (_, word) in SIGNS.items())
+    words = ", ".join(f"{word} {constant[word]}" for word in SHARES if constant[word])
     return (
-        share_figure(counts, said, pitch=30)
+        share_figure(counts, _said(counts, len(tested)))
         + trust
         + staircase(changing, columns, link)
-        + f"<p>Alike in every column are the other {constant.total()}: {words}.</p>"
+        + f"<p>Alike in every column are the other {constant.total()}{': ' if words else ''}{words}.</p>"
+    )
+
+
+def _said(counts: Mapping[str, Counter[str]], tested: int) -> str:
+    """The bars in a sentence."""
+    holding = ", ".join(f"{found[REPLICATES]} ({label})" for label, found in counts.items() if label != START)
+    return (
+        f"Of {tested} claims about what training teaches, so many replicate, specific to training: {holding}. "
+        f"Untrained networks meet {counts[START][NOT_SPECIFIC]}."
     )
 
 
@@ -80,22 +92,26 @@ def outcomes(rows: Sequence[Row], columns: Mapping[str, str], profile: str = LIV
     """
     found: Outcomes = {}
     for label, model in columns.items():
-        results = {row.id: result for row in rows if row.specific and (result := _result_of(row, model, profile))}
+        mine = (row for row in rows if row.about_training)
+        results = {row.id: result for row in mine if (result := _result_of(row, model, profile))}
         if results:
-            found.setdefault(START, {name: _outcome(result, "control") for name, result in results.items()})
-            found[label] = {name: _outcome(result, "model") for name, result in results.items()}
+            found.setdefault(START, {name: _untrained(result) for name, result in results.items()})
+            found[label] = {name: _trained(result) for name, result in results.items()}
     return found
 
 
 def _result_of(row: Row, model: str, profile: str) -> dict[str, Any] | None:
     """The result of a model's recorded run on a claim that was tested with a control."""
     mine = (r for r in row.results if r.get("recorded") and (r.get("model"), r.get("profile")) == (model, profile))
-    return next((result for result in mine if result.get("control_verdict")), None)
+    return next((result for result in mine if result.get("control_verdict") and is_tested(result)), None)
 
 
-def _outcome(result: Mapping[str, Any], side: str) -> dict[str, Any]:
-    value = result.get("measured" if side == "model" else "control")
-    return {"verdict": result[f"{side}_verdict"], "value": value}
+def _trained(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {"verdict": verdict_of(dict(result)), "value": result.get("measured")}
+
+
+def _untrained(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {"verdict": control_verdict(result), "value": result.get("control")}
 
 
 def common_claims(columns: Outcomes) -> set[str]:
@@ -111,12 +127,24 @@ def seed_sentence(seeds: Outcomes) -> str:
     tested = common_claims(trained)
     sets = [{found[name]["verdict"] for found in trained.values()} for name in tested]
     agreed = sum(len(verdicts) == 1 for verdicts in sets)
-    opposed = sum({SPECIFIC, CONTRADICTS} <= verdicts for verdicts in sets)
-    held = sorted(sum(found[name]["verdict"] == SPECIFIC for name in tested) for found in trained.values())
+    opposed = sum(CONTRADICTS in verdicts and bool(verdicts & set(HOLDS)) for verdicts in sets)
+    held = sorted(sum(found[name]["verdict"] == REPLICATES for name in tested) for found in trained.values())
     return (
         f"<p>How much of this is luck? {len(trained)} seeds of the lowest rung, trained alike, agree on {agreed} of "
-        f"{len(tested)} predictions; on {opposed} one says that it holds and another that it fails, and between "
-        f"{held[0]} and {held[-1]} hold. A difference between two columns means something only beyond that.</p>"
+        f"{len(tested)} verdicts; on {opposed} one replicates and another contradicts, and between "
+        f"{held[0]} and {held[-1]} replicate. A difference between two columns means something only beyond that.</p>"
+    )
+
+
+def older_sentence(rows: Sequence[Row], columns: Mapping[str, str], profile: str) -> str:
+    """How many of the columns' results were judged from recorded intervals alone; empty where none were."""
+    found = [result for row in rows for model in columns.values() if (result := _result_of(row, model, profile))]
+    older = sum(bool(result.get("intervals_only")) for result in found)
+    if not older:
+        return ""
+    return (
+        f"<p>{older:,} of these {len(found):,} results are from before records kept samples: they are judged from the "
+        "wider intervals of then, and read <em>underpowered</em> more often than a new run would.</p>"
     )
 
 
@@ -131,10 +159,11 @@ def data_sentence(live: Outcomes, full: Outcomes) -> str:
     ]
     if not pairs:
         return ""
-    same, opposed = sum(len(pair) == 1 for pair in pairs), pairs.count({SPECIFIC, CONTRADICTS})
+    same = sum(len(pair) == 1 for pair in pairs)
+    opposed = sum(CONTRADICTS in pair and bool(pair & set(HOLDS)) for pair in pairs)
     return (
         f"<p>Of {len(pairs)} verdicts that these columns give on generated data too, {same} are the same there, "
-        f"{opposed} the opposite, and {len(pairs) - same - opposed} are decided on one kind of data only.</p>"
+        f"{opposed} the opposite, and {len(pairs) - same - opposed} read otherwise without being opposed.</p>"
     )
 
 
@@ -144,23 +173,23 @@ def staircase(rows: Sequence[Row], columns: Outcomes, link: Link) -> str:
     heads = "".join(f'<th scope="col"><span>{escape(label)}</span></th>' for label in ("Claim", *columns))
     lines = "".join(_line(row, [found[row.id] for found in columns.values()], link) for row in ordered)
     caption = (
-        f"The {len(rows)} predictions that read differently somewhere, those first that hold from the earliest column "
-        "to the last: ✓ holds, ≈ undecided, ✗ fails. Values show on hover."
+        f"The {len(rows)} claims that read differently somewhere, those first that replicate from the earliest column "
+        f"to the last: {', '.join(f'{VERDICTS[word][0]} {word}' for word in SHARES)}. Values show on hover."
     )
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Verdicts by step and size">'
-        f'<table class="plain grammar-map staircase"><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
+        f'<table class="plain grammar-map staircase"><caption><span>{caption}</span></caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
 
 
 def _onset(verdicts: Sequence[str]) -> tuple[int, int]:
-    """The column from which on a prediction holds to the end (past the last where it does not), then how often it fails
-    rather than holds."""
+    """The column from which on a claim replicates to the end (past the last where it does not), then how often it is
+    contradicted rather than replicated."""
     place = len(verdicts)
-    while place and verdicts[place - 1] == SPECIFIC:
+    while place and verdicts[place - 1] == REPLICATES:
         place -= 1
-    return place, verdicts.count(CONTRADICTS) - verdicts.count(SPECIFIC)
+    return place, verdicts.count(CONTRADICTS) - verdicts.count(REPLICATES)
 
 
 def _line(row: Row, found: Sequence[Mapping[str, Any]], link: Link) -> str:
@@ -168,9 +197,10 @@ def _line(row: Row, found: Sequence[Mapping[str, Any]], link: Link) -> str:
     return f'<tr><th scope="row">{claim_link(row, link)}{facts}</th>{"".join(map(_cell, found))}</tr>'
 
 
-def _cell(outcome: Mapping[str, Any]) -> str:
-    sign, word = SIGNS[outcome["verdict"]]
-    return (
-        f'<td class="outcome outcome-{word}" title="{word} at {escape(number(outcome["value"]), quote=True)}">'
-        f'<span aria-hidden="true">{sign}</span><span class="visually-hidden">{word}</span></td>'
-    )
+def _cell(outcome: Mapping[str, Any]) -> Markup:
+    word = outcome["verdict"]
+    sign, _ = VERDICTS[word]
+    return Markup(
+        '<td class="outcome outcome-{}" title="{} at {}"><span aria-hidden="true">{}</span>'
+        '<span class="visually-hidden">{}</span></td>'
+    ).format(slug(word), word, number(outcome["value"]), sign, word)

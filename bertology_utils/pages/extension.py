@@ -11,6 +11,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,22 @@ from sphinx.util.docutils import SphinxDirective
 from bertology_utils import families
 from bertology_utils.bibliography import load_references, write_bibtex
 from bertology_utils.files import read_json
-from bertology_utils.pages import contents, emergence, parts, specimen_growth, specimens, speed, validity
+from bertology_utils.pages import (
+    axes,
+    conflict_pages,
+    contents,
+    emergence,
+    ledger_table,
+    parts,
+    specimen_growth,
+    specimens,
+    speed,
+    validity,
+)
+from bertology_utils.pages.build import AXES
+from bertology_utils.pages.calibration import calibration_table
 from bertology_utils.verdicts import reruns
+from bertology_utils.verdicts.calibration import PATH as CALIBRATION
 from bertology_utils.verdicts.conflicts import CONFLICTS, load_conflicts
 from bertology_utils.verdicts.ledger import load_claims
 
@@ -81,7 +96,7 @@ def with_recorded(notebook: dict[str, Any], rows: dict[str, contents.Row]) -> di
             found = re.search(r'<section class="verdict-card [^>]*id="claim-([^"]+)"', card)
             if found and (kept := rows[found[1]].recorded):
                 foot = '<p class="verdict-foot">'
-                output["data"]["text/html"] = card.replace(foot, parts.recorded_line(kept) + foot)
+                output["data"]["text/html"] = card.replace(foot, f"{parts.recorded_line(kept)}{foot}")
     return notebook
 
 
@@ -144,37 +159,53 @@ class _Generated(SphinxDirective):
 
 
 class LedgerDirective(_Generated):
-    """The table of all claims."""
+    """The table of all claims, or with `counts` how its verdicts are spread and how many are expected to be false."""
+
+    optional_arguments = 1
 
     def html(self) -> str:
-        return parts.ledger_table(self.rows, load_references(), self.link)
+        rows = self.rows
+        return self.section(
+            {
+                "claims": lambda: ledger_table.ledger_table(rows, load_references(), self.link),
+                "counts": lambda: ledger_table.ledger_summary(rows),
+            }
+        )
 
 
 class ConflictsDirective(_Generated):
-    """The conflicts of the theme named as argument, or the overview without one."""
+    """The conflicts of the theme named as argument, all axes with `axes`, or the overview without an argument."""
 
     optional_arguments = 1
     final_argument_whitespace = True
 
     def html(self) -> str:
         rows, conflicts = {row.id: row for row in self.rows}, load_conflicts()
-        self.env.note_dependency(str(CONFLICTS))
-        if not self.arguments:
-            return parts.conflict_summary(conflicts, rows, THEMES)
-        theme = self.arguments[0]
-        if theme not in THEMES:
-            raise self.error(f"unknown theme {theme!r}; known: {', '.join(THEMES)}")
-        return parts.conflict_map([c for c in conflicts if c.theme == theme], rows, load_references(), self.link)
+        path = self.executed / AXES
+        for read in (CONFLICTS, path):
+            self.env.note_dependency(str(read))
+        entries = contents.read_valid_json(path, [])
+
+        def of_theme(theme: str) -> str:
+            mine = [conflict for conflict in conflicts if conflict.theme == theme]
+            return conflict_pages.conflict_map(mine, rows, load_references(), self.link, entries)
+
+        sections = {
+            "summary": lambda: conflict_pages.conflict_summary(conflicts, rows, THEMES),
+            "axes": lambda: axes.overview(conflicts, entries, lambda name: self.link(f"notebooks/{name}")),
+        }
+        return self.section(sections | {theme: partial(of_theme, theme) for theme in THEMES})
 
 
 class RunsDirective(_Generated):
-    """The record of executed chapters, or what the argument names: data, the twin, reruns, their intervals, speed."""
+    """The record of executed chapters, or a named part: data, twin, reruns, intervals, planted effects, speed."""
 
     optional_arguments = 1
 
     def html(self) -> str:
-        path, checks, bench = (Path(self.env.srcdir) / name for name in (reruns.PATH, reruns.CHECKS, speed.RECORD))
-        for read in (path, checks, bench):
+        kept = (reruns.PATH, reruns.CHECKS, speed.RECORD, CALIBRATION)
+        path, checks, bench, planted = (Path(self.env.srcdir) / name for name in kept)
+        for read in (path, checks, bench, planted):
             self.env.note_dependency(str(read))
         again = reruns.current(reruns.read(path), {claim.id: claim.amended for claim in load_claims()})
         sections = {
@@ -183,6 +214,7 @@ class RunsDirective(_Generated):
             "twin": lambda: validity.twin_table(self.rows),
             "seeds": lambda: validity.rerun_table(again),
             "intervals": lambda: validity.interval_table(reruns.current_checks(reruns.read_checks(checks), again)),
+            "calibration": lambda: calibration_table(planted),
             "speed": lambda: speed.speed_table(read_json(bench) or []),
         }
         return self.section(sections) or "<p>Nothing of the kind is recorded yet.</p>"
@@ -260,7 +292,8 @@ def copy_ledger(app: Sphinx, error: Exception | None) -> None:
 
 def code_version(package: Path) -> int:
     """A number for the code of a package: pages that were read under another one are read again."""
-    return int(hashlib.sha256("".join(map(digest, sorted(package.rglob("*.py")))).encode()).hexdigest()[:8], 16)
+    files = sorted(path for kind in ("*.py", "*.html") for path in package.rglob(kind))
+    return int(hashlib.sha256("".join(map(digest, files)).encode()).hexdigest()[:8], 16)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

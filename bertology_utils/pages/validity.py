@@ -12,10 +12,10 @@ from typing import Any
 
 from scipy import stats
 
-from bertology_utils.pages.contents import NOT_RUN, SPECIFIC, Row, verdict_of
+from bertology_utils.pages.contents import NOT_RUN, Row, verdict_of
 from bertology_utils.pages.parts import CHAPTERS, simple_table
 from bertology_utils.project import is_untrained
-from bertology_utils.verdicts.predictions import NOT_TESTABLE
+from bertology_utils.verdicts.predictions import NOT_TESTABLE, REPLICATES
 from bertology_utils.verdicts.reruns import DECIDED, Flips, IntervalCheck, Verdict, by_chapter, flips, typical_spread
 
 FAR = 1.5  # times wider than an interval says: more than its error explains
@@ -94,15 +94,15 @@ def twin_table(rows: Iterable[Row]) -> str:
     for row in rows:
         for result in filter(_is_untrained, row.results):
             key = (result["model"], result["profile"], row.notebook)
-            groups.setdefault(key, []).append((row.specific, verdict_of(result)))
+            groups.setdefault(key, []).append((row.about_training, verdict_of(result)))
     if not groups:
         return ""
     lines = [(_chapter(key[2]), escape(key[0]), escape(key[1]), *_passes(found)) for key, found in groups.items()]
     lines.append(("All", "", "", *_passes([pair for found in groups.values() for pair in found])))
     heads = ("Chapter", "Model", "Profile", "Tested", "Replicates", "About training", "Replicates")
     return (
-        "<p>An untrained specimen is asked everything too. What training teaches must not replicate there; claims "
-        "about architecture, arithmetic, data or the instrument may.</p>"
+        "<p>An untrained specimen is asked everything too, as if it were the model. What training teaches must not "
+        "replicate there, but for the 2.5 % that chance allows; instruments and arithmetic may.</p>"
         + simple_table("Untrained specimens", heads, lines)
     )
 
@@ -122,8 +122,8 @@ def data_table(rows: Iterable[Row]) -> str:
     return (
         "<p>The same model under the recorded profile <code>full</code>, on real data wherever the chapter has some: "
         "how many verdicts stay, how many are decided under one profile alone, and how many fall on the other side. "
-        "<em>Same</em> counts <em>not specific</em> as replicating.</p>"
-        + simple_table("Live and full verdicts of the same model", heads, lines)
+        "<em>Same</em> counts <em>not specific</em> as replicating, and <em>weaker</em> as open: it says neither yes "
+        "nor no.</p>" + simple_table("Live and full verdicts of the same model", heads, lines)
     )
 
 
@@ -156,7 +156,7 @@ def _is_untrained(result: dict[str, Any]) -> bool:
 def _passes(found: Sequence[tuple[bool, str]]) -> tuple[str, ...]:
     """Number and passing share of all claims, then of those about training."""
     taught = [pair for pair in found if pair[0]]
-    shares = ((len(part), sum(verdict == SPECIFIC for _, verdict in part)) for part in (found, taught))
+    shares = ((len(part), sum(verdict == REPLICATES for _, verdict in part)) for part in (found, taught))
     return tuple(text for size, passed in shares for text in (str(size), _share(passed, size)))
 
 

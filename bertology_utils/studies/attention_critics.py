@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import numpy as np
 import torch
-from scipy.stats import spearmanr
+from scipy.stats import kendalltau, spearmanr
 from transformers.utils import ModelOutput
 
 from bertology_utils.activations import head_sees
@@ -30,13 +30,16 @@ def explanation_samples(
     One word of each sentence is masked and predicted. `attention`, `rollout`, `gradient` (sentences,): Spearman's
     correlations with the change of the masked word's loss when a piece is replaced by [MASK] (serrano2019attention,
     jain2019attention, here for a masked LM): of the last layer's attention from the mask, averaged over heads, of
-    `rollout` from the mask through all layers, and of the length of the gradient at the embeddings. `permuted_last`,
-    `permuted_all`, `erased` (sentences,): medians of `total_variation` between the predictions before and after the
-    weights of the mask were permuted in the last layer, in all layers, or one piece was erased.
+    `rollout` from the mask through all layers, and of the length of the gradient at the embeddings. `agreement`,
+    `rollout_agreement` (sentences,): Kendall's correlations of both kinds of attention with that gradient, the studies'
+    own. `permuted_last`, `permuted_all`, `erased`, `emptied` (sentences,): `total_variation` between the predictions
+    before and after the weights of the mask were permuted in the last layer, in all layers, one piece was erased (the
+    median of each), or all other pieces were.
     """
     generator = np.random.default_rng(seed)
-    names = ("attention", "rollout", "gradient", "permuted_last", "permuted_all", "erased")
+    names = ("attention", "rollout", "gradient", "agreement", "rollout_agreement")
     found: dict[str, list[float]] = {name: [] for name in names}
+    found |= {name: [] for name in ("permuted_last", "permuted_all", "erased", "emptied")}
     for encoding in encode_words(specimen, sentences):
         inputs = model_inputs(specimen, [encoding])
         words = [place for place, word in enumerate(encoding.word_ids) if word is not None]
@@ -47,11 +50,14 @@ def explanation_samples(
         weights, slopes = _maps_and_slopes(specimen, inputs, place, label)
         maps = weights.mean(1).numpy()
         guesses = {"attention": maps[-1][place], "rollout": rollout(maps)[place], "gradient": slopes}
-        erased, whole = _erasure(specimen, inputs, place, others)
+        erased, emptied, whole = _erasure(specimen, inputs, place, others)
         change = (whole[label].clamp_min(1e-30).log() - erased[:, label].clamp_min(1e-30).log()).abs().numpy()
         for name, values in guesses.items():
             found[name].append(np.nan_to_num(spearmanr(values[others], change).statistic))
+        for name, rival in (("agreement", "attention"), ("rollout_agreement", "rollout")):
+            found[name].append(np.nan_to_num(kendalltau(guesses[rival][others], slopes[others]).statistic))
         found["erased"].append(float(total_variation(erased, whole).median()))
+        found["emptied"].append(float(total_variation(emptied, whole)))
         orders = torch.from_numpy(np.stack([generator.permutation(len(encoding)) for _ in range(permutations)]))
         for name, layers in (("permuted_last", [specimen.layers - 1]), ("permuted_all", range(specimen.layers))):
             shifted = permuted_predictions(specimen, inputs, place, weights, orders, layers)
@@ -126,13 +132,14 @@ def _maps_and_slopes(specimen: Specimen, inputs: dict, place: int, label: int) -
 
 
 @torch.no_grad()
-def _erasure(specimen: Specimen, inputs: dict, place: int, others: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Probabilities at `place` when each of the other pieces is replaced by [MASK], and when none is: (others,
-    vocabulary), (vocabulary,)."""
-    batch = {name: tensor.repeat(len(others) + 1, 1) for name, tensor in inputs.items()}
+def _erasure(specimen: Specimen, inputs: dict, place: int, others: list[int]) -> tuple[torch.Tensor, ...]:
+    """Probabilities at `place` when each of the other pieces is replaced by [MASK], when all of them are, and when none
+    is: (others, vocabulary), (vocabulary,), (vocabulary,)."""
+    batch = {name: tensor.repeat(len(others) + 2, 1) for name, tensor in inputs.items()}
     batch["input_ids"][torch.arange(len(others)), others] = specimen.tokenizer.mask_token_id
+    batch["input_ids"][-2, others] = specimen.tokenizer.mask_token_id
     found, _ = _place_probabilities(specimen, batch, place)
-    return found[:-1], found[-1]
+    return found[:-2], found[-2], found[-1]
 
 
 def _place_probabilities(specimen: Specimen, inputs: dict, place: int, **settings) -> tuple[torch.Tensor, ModelOutput]:

@@ -215,7 +215,7 @@ def ineffective_share(specimen: Specimen, sentences: Words, pairs: Words | None 
 def ablation_scores(
     model, batch: dict, keep: torch.Tensor, score, how: str = "zero", means: torch.Tensor | None = None
 ) -> np.ndarray:
-    """Scores (items,) with the heads closed where `keep` (layers, heads) is 0; score(model, batch) -> (items,)."""
+    """score(model, batch), (..., items), with the heads closed where `keep` (layers, heads) is 0."""
     with ablated(model, keep, how, means):
         return score(model, batch).numpy()
 
@@ -255,43 +255,71 @@ def removal_samples(
     train: Examples,
     test: Examples,
     chosen: Sequence[tuple[int, int]],
+    important: Sequence[tuple[int, int]] = (),
     seeds: int = 3,
     draws: int = 4,
     seed: int = 0,
     alone: Sequence[str] = ABLATIONS,
+    few: int | None = None,
 ) -> dict[str, np.ndarray]:
     """A linear classifier on the frozen encoder; heads are closed one by one and in sets, in three ways.
 
-    `intact` (seeds, items) and `majority` (items,) are its scores. By zero (michel2019sixteen, voita2019analyzing):
-    `removable` (heads,) says whether one head alone changes the probability of the right class by less than a point,
-    `drop` (layers, heads) by how much: on few items the count of right answers moves that far by chance. In accuracy,
-    `without_frame` and `without_random` (items,) close the `chosen` heads, or `draws` random sets as large, and
-    `without_all` every head: the positive control. The same names with `_mean` and `_uniform` (the ablation of
+    `intact` (seeds, items) and `majority` (items,) are its scores. By zero (michel2019sixteen, voita2019analyzing), in
+    accuracy, (seeds, items) each: `without_frame` closes the `chosen` heads, `without_random` as many random ones, the
+    mean of `draws`, `without_all` every head: the positive control; `without_important` closes one of the `important`
+    heads alone, the mean over them. `drop` (layers, heads) is what each head alone takes of the probability of the
+    right class, over the first `few` items, and `removable` (heads,) whether that is less than a point: the count of
+    right answers moves that far by chance. The same names with `_mean` and `_uniform` (the ablation of
     kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its place.
     `alone` are the ways in which heads are closed one by one, which takes long.
     """
     runs, intact = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), freeze="encoder", epochs=4)
-    model, score, chance = runs[0].classifier, _mean_over(runs, _rightness), _mean_over(runs, _probability)
-    grid, generator = (specimen.layers, specimen.heads), np.random.default_rng(seed)
+    model, grid, generator = runs[0].classifier, (specimen.layers, specimen.heads), np.random.default_rng(seed)
     sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
-    parts = batches(specimen, test, budget=256)  # by length: little of a batch is padding
     means = head_means(model, (part for _, part in batches(specimen, train)))
+    parts = batches(specimen, test, budget=256)  # by length: little of a batch is padding
+
+    def closed(groups: Sequence, how: str) -> np.ndarray:
+        return np.mean([_closed_hits(runs, parts, len(test), keep_without(grid, g), how, means) for g in groups], 0)
+
     found = {"intact": intact.astype(float), "majority": majority_baseline(train.labels, test.labels)}
+    if important:
+        found["without_important"] = closed([[head] for head in important], "zero")
     for how in ABLATIONS:
         end = "" if how == "zero" else f"_{how}"
         if how in alone:
-            with torch.no_grad():
-                whole = torch.cat([chance(model, batch) for _, batch in parts]).mean()
-                single = torch.cat([ablate_each(model, batch, chance, how, means) for _, batch in parts], dim=-1)
-            drop = whole - single.mean(-1)
-            found |= {f"removable{end}": (drop.abs() < 0.01).float().numpy().ravel(), f"drop{end}": drop.numpy()}
-        closed = np.empty((2 + draws, len(test)))  # in the order of the items, which is not that of the batch
-        for place, shut in enumerate([list(np.ndindex(grid)), chosen, *sets]):
-            for rows, batch in parts:
-                closed[place, rows] = ablation_scores(model, batch, keep_without(grid, shut), score, how, means)
-        scores = {"without_all": closed[0], "without_frame": closed[1], "without_random": closed[2:].mean(0)}
-        found |= {f"{name}{end}": values for name, values in scores.items()}
+            drop = _single_drops(specimen, runs, _first(test, few), how, means)
+            found |= {f"removable{end}": (np.abs(drop) < 0.01).astype(float).ravel(), f"drop{end}": drop}
+        groups = {"all": [list(np.ndindex(grid))], "frame": [chosen], "random": sets}
+        found |= {f"without_{name}{end}": closed(heads, how) for name, heads in groups.items()}
     return found
+
+
+def _closed_hits(runs: Sequence[FineTuned], parts, items: int, keep: torch.Tensor, how: str, means) -> np.ndarray:
+    """Whether each run is right with these heads closed: (runs, items), in the order of the items."""
+    hits = np.empty((len(runs), items))
+    for rows, batch in parts:
+        hits[:, rows] = ablation_scores(runs[0].classifier, batch, keep, _each_of(runs, _rightness), how, means)
+    return hits
+
+
+@torch.no_grad()
+def _single_drops(specimen: Specimen, runs: Sequence[FineTuned], test: Examples, how: str, means) -> np.ndarray:
+    """What each head alone takes of the probability of the right class, mean over runs and items: (layers, heads)."""
+    model, each = runs[0].classifier, _each_of(runs, _probability)
+
+    def chance(model, batch):
+        return each(model, batch).mean(0)
+
+    parts = batches(specimen, test, budget=256)
+    whole = torch.cat([chance(model, batch) for _, batch in parts]).mean()
+    single = torch.cat([ablate_each(model, batch, chance, how, means) for _, batch in parts], dim=-1)
+    return (whole - single.mean(-1)).numpy()
+
+
+def _first(examples: Examples, count: int | None) -> Examples:
+    """The first `count` examples; all of them by default."""
+    return Examples(examples.sentences[:count], examples.labels[:count], examples.pairs and examples.pairs[:count])
 
 
 def _rightness(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -302,13 +330,13 @@ def _probability(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return logits.softmax(-1).gather(-1, labels[:, None])[:, 0]
 
 
-def _mean_over(runs: Sequence[FineTuned], judge: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]):
-    """(model, batch) -> mean of `judge` over the runs' heads, (items,); they share one frozen encoder."""
+def _each_of(runs: Sequence[FineTuned], judge: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]):
+    """(model, batch) -> `judge` of each run's head, (runs, items); they share one frozen encoder."""
     heads = [run.classifier.head for run in runs]
 
     def score(model, batch):
         features = model.features(**{name: tensor for name, tensor in batch.items() if name != "labels"})
-        return torch.stack([judge(head(features), batch["labels"]) for head in heads]).mean(0)
+        return torch.stack([judge(head(features), batch["labels"]) for head in heads])
 
     return score
 

@@ -25,14 +25,13 @@ from bertology_utils.instruments.attention import (
     target_masks,
     word_level_map,
 )
-from bertology_utils.instruments.relations import (
-    PATTERNS,
-    RelationScore,
-)  # fmt: skip
+from bertology_utils.instruments.relations import PATTERNS, RelationScore, map_patterns
 from bertology_utils.language.coreference import Coreference
 from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit
 from bertology_utils.statistics import mean_interval
 from bertology_utils.text import Encoding, encode_words
+from bertology_utils.tuning.training import FineTuned
 from bertology_utils.verdicts.published import published_rows
 
 Words = Sequence[Sequence[str]]
@@ -49,11 +48,19 @@ STANFORD = {"obj": "dobj", "nmod:poss": "poss", "aux:pass": "auxpass"}
 def pattern_samples(patterns: np.ndarray) -> dict[str, np.ndarray]:
     """Share of a sentence's maps in each pattern, from codes (sentences, layers, heads): name -> (sentences,).
 
-    The mixed pattern is called `mixed`; `patterned` is all but broad and heterogeneous (kovaleva2019revealing).
+    The mixed pattern is called `mixed`; `sharp` is all but broad, `patterned` all but broad and heterogeneous
+    (kovaleva2019revealing).
     """
     names = [name.replace("vertical+diagonal", "mixed") for name in PATTERNS]
     shares = {name: (patterns == code).mean((1, 2)) for code, name in enumerate(names)}
-    return shares | {"patterned": 1 - shares["broad"] - shares["heterogeneous"]}
+    sharp = 1 - shares["broad"]
+    return shares | {"sharp": sharp, "patterned": sharp - shares["heterogeneous"]}
+
+
+def tuned_patterns(runs: Sequence[FineTuned], first: Words, second: Words) -> dict[str, np.ndarray]:
+    """`pattern_samples` of the maps of pairs in each tuned model: name -> (runs, pairs)."""
+    found = [pattern_samples(map_patterns(run.specimen, first, second)) for run in runs]
+    return {name: np.stack([shares[name] for shares in found]) for name in found[0]}
 
 
 def typical_heads(specimen: Specimen, statistics: HeadStatistics, sentences: Words) -> dict[str, np.ndarray]:
@@ -98,13 +105,13 @@ def even_shares(encoding: Encoding) -> np.ndarray:
     return word_level_map(even, encoding, keep_special=True)[0].numpy()
 
 
-def received_shares(specimen: Specimen, sentences: Words, maps: Maps | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """For every word, its form and the attention it receives over its even share: two arrays (words,).
+def received_shares(specimen: Specimen, sentences: Words, maps: Maps | None = None) -> tuple[np.ndarray, ...]:
+    """For every word, its form, the attention it receives over its even share, and its sentence: arrays (words,).
 
     Averaged over all rows, heads and layers; special pieces stay units of their own. `maps` stand in for the
     specimen's own.
     """
-    forms, shares = [], []
+    forms, shares, places = [], [], []
     for index, encoding, weights in attention_maps(specimen, sentences) if maps is None else maps:
         units = map_units(encoding.word_ids)
         received = word_level_map(weights, encoding, keep_special=True).mean((0, 1, 2)).numpy()
@@ -112,16 +119,21 @@ def received_shares(specimen: Specimen, sentences: Words, maps: Maps | None = No
             if unit >= 0:
                 forms.append(sentences[index][unit])
                 shares.append(share)
-    return np.array(forms), np.array(shares)
+                places.append(index)
+    return np.array(forms), np.array(shares), np.array(places)
 
 
-def punctuation_and_peers(forms: np.ndarray, shares: np.ndarray, peers: int = 3) -> dict[str, np.ndarray]:
-    """Attention to the full stop and to the words nearest to it in frequency, in uniform shares: (occurrences,)."""
+def punctuation_and_peers(
+    forms: np.ndarray, shares: np.ndarray, places: np.ndarray, peers: int = 3
+) -> dict[str, np.ndarray]:
+    """Attention to the full stop and to the words nearest to it in frequency, in uniform shares: (sentences,) each,
+    those that hold such a word."""
     counts = Counter(forms.tolist())
     if "." not in counts:
         raise BertologyError("There is no full stop to compare with.")
     words = sorted((w for w in counts if w not in PUNCTUATION), key=lambda w: abs(np.log(counts[w] / counts["."])))
-    return {"punctuation": shares[forms == "."], "peers": shares[np.isin(forms, words[:peers])]}
+    kinds = {"punctuation": forms == ".", "peers": np.isin(forms, words[:peers])}
+    return {name: by_unit(shares[mine], places[mine]) for name, mine in kinds.items()}
 
 
 # --- relations ------------------------------------------------------------------------------------------------------
@@ -143,38 +155,65 @@ def strongest_relations(scores: dict[str, RelationScore], count: int = 3) -> lis
 def three_relations(scores: dict[str, RelationScore], selection: dict[str, RelationScore]) -> dict[str, np.ndarray]:
     """Hits of head and offset for the three relations that lead in `selection`, scores on other sentences.
 
-    `first`, `first_offset` and so on, 0/1 (edges,); empty where fewer than three relations are in both.
+    `first`, `first_offset` and so on, by sentence; empty where fewer than three relations are in both.
     """
     names = strongest_relations({name: score for name, score in selection.items() if name in scores})
     places = ("first", "second", "third")
     if len(names) < len(places):
         return {}
-    heads = {place: scores[name].head_hits for place, name in zip(places, names, strict=True)}
-    return heads | {f"{place}_offset": scores[name].offset_hits for place, name in zip(places, names, strict=True)}
+    found = {}
+    for place, name in zip(places, names, strict=True):
+        hits = hit_samples(scores[name])
+        found |= {place: hits["head"], f"{place}_offset": hits["offset"]}
+    return found
+
+
+def hit_samples(score: RelationScore) -> dict[str, np.ndarray]:
+    """Hits of the best `head` and the best `offset` of one relation, by sentence: (sentences with the relation,)."""
+    hits = {"head": score.head_hits, "offset": score.offset_hits}
+    return {name: by_unit(values, score.sentences) for name, values in hits.items()}
 
 
 def score_samples(scores: dict[str, RelationScore]) -> dict[str, np.ndarray]:
-    """`all_head`, `all_offset`, `oracle` (best head of each relation), and `wins`, 0/1 a relation.
+    """`all_head`, `all_offset`, `oracle` (best head of each relation), by sentence, and `wins`, see `share_of_wins`.
 
-    The first three are 0/1 over the same edges, those of the relations that have a head of their own.
+    The first three are hits over the same edges, those of the relations that have a head of their own.
     """
     single, every = {name: score for name, score in scores.items() if name != "all"}, scores["all"]
     order = np.concatenate([np.flatnonzero(every.names == name) for name in single])
-    return {
-        "all_head": every.head_hits[order].astype(float),
-        "all_offset": every.offset_hits[order].astype(float),
-        "oracle": np.concatenate([score.head_hits for score in single.values()]).astype(float),
-        "wins": np.array([float(score.head_hits.mean() > score.offset_hits.mean()) for score in single.values()]),
+    hits = {
+        "all_head": every.head_hits[order],
+        "all_offset": every.offset_hits[order],
+        "oracle": np.concatenate([score.head_hits for score in single.values()]),
     }
+    by_sentence = {name: by_unit(values, every.sentences[order]) for name, values in hits.items()}
+    return by_sentence | {"wins": share_of_wins(list(single.values()))}
+
+
+def share_of_wins(scores: Sequence[RelationScore], seed: int = 0) -> np.ndarray:
+    """Share of relations whose best head is right more often than the best offset, as values (sentences,).
+
+    The relations are all that there are, and what was drawn are the sentences: the values' mean is the share, and they
+    spread so that the error of their mean is that of the share over as many bootstrap samples of the sentences.
+    """
+    places = np.unique(np.concatenate([score.sentences for score in scores]))
+    gains = np.zeros((len(scores), len(places)))
+    for row, score in zip(gains, scores, strict=True):
+        gain = score.head_hits.astype(float) - score.offset_hits
+        np.add.at(row, np.searchsorted(places, score.sentences), gain)
+    count = len(places)
+    draws = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=count)
+    shares = (draws @ gains.T > 0).mean(1)
+    return (gains.sum(1) > 0).mean() + np.sqrt(count) * (shares - shares.mean())
 
 
 def applicable_separator_mass(specimen: Specimen, sentences: Sequence, score: RelationScore) -> dict[str, np.ndarray]:
     """[SEP] mass of the head of a relation, from words to which the relation applies and from the others.
 
-    `applicable`, `not_applicable` (words,): words apply as the one that attends, the dependent or the head, by the
-    direction of `score`. `head`, `offset` (edges,): whether it finds the relation, and the best fixed offset does.
+    `applicable`, `not_applicable`: words apply as the one that attends, the dependent or the head, by the direction of
+    `score`. `head`, `offset`: whether it finds the relation, and the best fixed offset does. All by sentence.
     """
-    found: dict[str, list[float]] = {"applicable": [], "not_applicable": []}
+    found: dict[str, list[tuple[float, int]]] = {"applicable": [], "not_applicable": []}
     for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
         pairs = [
             (i, h)
@@ -186,22 +225,23 @@ def applicable_separator_mass(specimen: Specimen, sentences: Sequence, score: Re
         mass = maps[score.layer - 1, score.head][:, separator].sum(-1).numpy()
         for piece, word in enumerate(encoding.word_ids):
             if word is not None:
-                found["applicable" if word in sources else "not_applicable"].append(float(mass[piece]))
-    hits = {"head": score.head_hits.astype(float), "offset": score.offset_hits.astype(float)}
-    return {name: np.array(values) for name, values in found.items()} | hits
+                found["applicable" if word in sources else "not_applicable"].append((float(mass[piece]), index))
+    return {name: by_unit(*zip(*values, strict=True)) for name, values in found.items()} | hit_samples(score)
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """For every dependent of a relation, the attention to and from each word: (words, 2 * layers * heads); gold."""
+    """For every dependent of a relation, the attention to and from each word: (words, 2 * layers * heads); its place in
+    the sentence, and that of its head, the gold."""
 
     features: list[np.ndarray]
     gold: list[int]
+    places: list[int]
 
 
 def relation_candidates(specimen: Specimen, sentences: Sequence, relation: str) -> Candidates:
     """All heads' weights in both directions between each dependent of `relation` and every other word."""
-    features, gold = [], []
+    features, gold, places = [], [], []
     for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
         words = word_level_map(maps, encoding).flatten(0, 1).numpy()
         for dependent, (head, name) in enumerate(zip(sentences[index].heads, sentences[index].deprels, strict=True)):
@@ -210,31 +250,61 @@ def relation_candidates(specimen: Specimen, sentences: Sequence, relation: str) 
                 both[dependent] = -1  # never the word itself
                 features.append(both)
                 gold.append(head)
-    return Candidates(features, gold)
+                places.append(dependent)
+    return Candidates(features, gold, places)
 
 
-def combined_heads(train: Candidates, test: Candidates, seeds: int = 3) -> dict[str, np.ndarray]:
-    """Hits of the best single head and of a logistic mix of all heads: `best`, `combined` (seeds, dependents).
+def combined_heads(train: Candidates, test: Candidates, seeds: int = 5, most: int = 6) -> dict[str, np.ndarray]:
+    """Hits of one head, of several heads, of all heads and of a fixed offset: (seeds, dependents) each.
 
-    The mix follows the attention-only probe of clark2019what; a seed is a bootstrap sample of the training items, and
-    the best head is chosen on the same sample.
+    `best` is the head, in the better direction, that finds most on the training items; `several` the sum of the maps of
+    at most `most` heads, each the one that adds most to those before it: neither is trained, both only choose.
+    `combined` is a logistic mix of all heads, the attention-only probe of clark2019what, and `offset` the best fixed
+    distance. A seed is a bootstrap sample of the training items, on which all four are chosen or trained.
     """
-    best, combined = [], []
+    found: dict[str, list[np.ndarray]] = {"best": [], "several": [], "combined": [], "offset": []}
+    padded, gold = _padded_features(train.features), np.array(train.gold)
+    test_padded, test_gold = _padded_features(test.features), np.array(test.gold)
+    steps = {name: np.subtract(part.gold, part.places) for name, part in (("train", train), ("test", test))}
     for seed in range(seeds):
-        rows = np.random.default_rng(seed).integers(len(train.gold), size=len(train.gold))
-        x = np.concatenate([train.features[i] for i in rows])
-        y = np.concatenate([np.arange(len(train.features[i])) == train.gold[i] for i in rows])
-        hits = np.mean([train.features[i].argmax(0) == train.gold[i] for i in rows], axis=0)
-        scale = x.std(0) + 1e-6
-        fit = LogisticRegression(C=0.1, max_iter=200).fit(x / scale, y)
-        best.append([float(f[:, hits.argmax()].argmax() == g) for f, g in zip(test.features, test.gold, strict=True)])
-        combined.append(
-            [
-                float(fit.decision_function(f / scale).argmax() == g)
-                for f, g in zip(test.features, test.gold, strict=True)
-            ]
-        )
-    return {"best": np.array(best), "combined": np.array(combined)}
+        rows = np.random.default_rng(seed).integers(len(gold), size=len(gold))
+        chosen = greedy_heads(padded[rows], gold[rows], most)
+        for name, heads in (("best", chosen[:1]), ("several", chosen)):
+            found[name].append(test_padded[..., heads].sum(-1).argmax(1) == test_gold)
+        distance = Counter(steps["train"][rows].tolist()).most_common(1)[0][0]
+        found["offset"].append(steps["test"] == distance)
+        found["combined"].append(_mixed_hits(train, test, rows))
+    return {name: np.array(values, dtype=float) for name, values in found.items()}
+
+
+def _padded_features(features: Sequence[np.ndarray]) -> np.ndarray:
+    """Features (items, words, heads); places beyond a sentence weigh less than any word in it."""
+    longest = max(map(len, features))
+    return np.stack([np.pad(f, ((0, longest - len(f)), (0, 0)), constant_values=-1) for f in features])
+
+
+def greedy_heads(features: np.ndarray, gold: np.ndarray, most: int) -> list[int]:
+    """The heads whose summed maps find most, chosen one after the other while that adds anything: from (items, words,
+    heads) and gold (items,) to at most `most` of them, the best single one first."""
+    chosen: list[int] = []
+    summed, reached = np.zeros(features.shape[:2]), 0.0
+    while len(chosen) < most:
+        hits = ((summed[..., None] + features).argmax(1) == gold[:, None]).mean(0)
+        if chosen and hits.max() <= reached:
+            break
+        chosen.append(int(hits.argmax()))
+        summed, reached = summed + features[..., chosen[-1]], hits.max()
+    return chosen
+
+
+def _mixed_hits(train: Candidates, test: Candidates, rows: np.ndarray) -> np.ndarray:
+    """Whether a logistic mix of all heads, trained on these rows, finds the head of each dependent: (dependents,)."""
+    x = np.concatenate([train.features[i] for i in rows])
+    y = np.concatenate([np.arange(len(train.features[i])) == train.gold[i] for i in rows])
+    scale = x.std(0) + 1e-6
+    fit = LogisticRegression(C=0.1, max_iter=200).fit(x / scale, y)
+    guesses = [fit.decision_function(f / scale).argmax() for f in test.features]
+    return np.array(guesses) == test.gold
 
 
 # --- pairs of words -------------------------------------------------------------------------------------------------
@@ -325,14 +395,15 @@ def planted_antecedents(
 
 
 def distractor_confusion(specimen: Specimen, pairs: Sequence) -> np.ndarray:
-    """The distractor's part of what a verb pays to its subject and the distractor together: (pairs,).
+    """The distractor's part of what a verb pays to its subject and the distractor together, in even shares: (pairs,).
 
-    After lin2019open, mean over heads; `pairs` are agreement pairs with one noun between subject and verb.
+    After lin2019open, mean over heads; `pairs` are agreement pairs with one noun between subject and verb. In shares,
+    because the other number of a noun may have more pieces, which draw more.
     """
     sentences = [list(pair.good) for pair in pairs]
     subjects = [(pair.focus, int(pair.condition["subject"])) for pair in pairs]
     rivals = [(pair.focus, pair.focus - 1 - (pair.condition["structure"] == "object_relative")) for pair in pairs]
-    right, wrong = (a.mean((1, 2)) for a in word_attentions(specimen, sentences, [subjects, rivals]))
+    right, wrong = (a.mean((1, 2)) for a in word_attentions(specimen, sentences, [subjects, rivals], in_shares=True))
     return wrong / (right + wrong)
 
 
@@ -411,7 +482,7 @@ def clear_relations(scores: dict[str, RelationScore], margin: float = 0.1) -> li
 
 def _gain(score: RelationScore, tries: int) -> tuple[float, float]:
     """Best head minus best offset over the scored edges, and the lower end of its interval, one of `tries`."""
-    hits = {"head": score.head_hits.astype(float), "offset": score.offset_hits.astype(float)}
+    hits = hit_samples(score)
     gain = float(hits["head"].mean() - hits["offset"].mean())
     return gain, estimate(Linear(gain, {"head": 1.0, "offset": -1.0}), hits).low(ALPHA / tries)
 

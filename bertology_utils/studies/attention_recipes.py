@@ -20,6 +20,10 @@ from bertology_utils.instruments.relations import (
     head_predictors,
 )  # fmt: skip
 from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit
+
+LEAD = 0.05  # points by which a head must lead an offset to lead clearly
+ROOM = 0.1  # a fixed offset that is right more often than all but this leaves a head nothing to lead by
 
 
 def attachment_by_head(specimen: Specimen, sentences: Sequence, keep_special: bool) -> np.ndarray:
@@ -89,9 +93,11 @@ def recipe_disagreement(
     specimen: Specimen, sentences: Sequence, relations: Sequence[str] = ("nsubj", "advmod", "amod")
 ) -> dict[str, np.ndarray]:
     """One relation under two recipes, each with its best offset: `directed` (clark2019what, the dependent attends to
-    its head) and `undirected` (htut2019attention, either of the two may point at the other): 0/1 (edges,).
+    its head) and `undirected` (htut2019attention, either of the two may point at the other): hits by sentence.
 
-    Heads, offsets and the relation where the recipes disagree most are chosen on even sentences, scored on odd ones.
+    Heads, offsets and the relation are chosen on even sentences, scored on odd ones: the relation where one recipe sees
+    a head lead by most more than `LEAD` and the other by most less, of those whose offsets leave a head the room of
+    `ROOM`, if there are any.
     """
     edges = [edge for edge in gold_edges(sentences) if edge.relation in relations]
     words = [list(sentence.words) for sentence in sentences]
@@ -103,13 +109,16 @@ def recipe_disagreement(
         hits[name, "directed"], hits[name, "undirected"] = (
             x.reshape(len(edges), -1).astype(float) for x in (forward, forward | back)
         )
-    even = np.array([edge.sentence % 2 == 0 for edge in edges])
-    found = {}
+    places = np.array([edge.sentence for edge in edges])
+    even = places % 2 == 0
+    found: dict[tuple[bool, float], dict[str, np.ndarray]] = {}
     for relation in relations:
         mine = np.array([edge.relation == relation for edge in edges])
         if (mine & even).any() and (mine & ~even).any():
             best = {key: x[mine & even].mean(0) for key, x in hits.items()}
             margins = [best["head", r].max() - best["offset", r].max() for r in ("directed", "undirected")]
             scored = {"_".join((r, name)): hits[name, r][mine & ~even, best[name, r].argmax()] for name, r in hits}
-            found[margins[0] * margins[1]] = scored
+            full = max(best["offset", r].max() for r in ("directed", "undirected")) > 1 - ROOM
+            agreement = -min(max(margins) - LEAD, LEAD - min(margins))
+            found[full, agreement] = {name: by_unit(x, places[mine & ~even]) for name, x in scored.items()}
     return found[min(found)]

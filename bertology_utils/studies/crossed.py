@@ -32,7 +32,9 @@ from bertology_utils.samples import by_unit
 # thing:what one does with it; each verb fits only its own thing
 AFFORDANCES = """
 apple:eat car:drive book:read hat:wear horse:ride piano:play milk:drink bell:ring letter:write
-ball:throw song:sing picture:paint house:build fish:catch gun:fire tree:climb"""
+ball:throw song:sing picture:paint house:build fish:catch gun:fire tree:climb
+question:answer hole:dig race:win candle:light money:spend ship:sail floor:sweep cow:milk secret:keep war:fight
+prayer:say hair:cut"""
 # class: what is done with its members
 ABILITIES = {"fruit": "eaten", "instrument": "played", "vehicle": "driven", "fish": "caught", "tree": "climbed"}
 # two situations, the sentence that follows both, and what each of them lets one expect there
@@ -51,6 +53,34 @@ EVENTS = (
     ("the children wanted to play", "the children wanted to learn", "they went to the [MASK] .", "garden", "school"),
     ("she could not open the door", "she could not hear the music", "she had lost her [MASK] .", "key", "hearing"),
     ("the army was beaten", "the army had won", "the people felt [MASK] .", "fear", "joy"),
+    ("the baby was crying for food", "the baby was freezing", "she gave it some [MASK] .", "milk", "clothes"),
+    ("he had to cut the wood", "he had to write the exam", "he looked for his [MASK] .", "axe", "pen"),
+    ("he could not see well", "he could not walk well", "he asked for his [MASK] .", "glasses", "stick"),
+    ("they wanted to sleep", "they wanted to eat", "they went to the [MASK] .", "bedroom", "kitchen"),
+    (
+        "she had found an old coin in the sea",
+        "she had dug in the field",
+        "her hands smelled of [MASK] .",
+        "salt",
+        "earth",
+    ),
+    ("he had to travel over land", "he had to travel over water", "he chose a [MASK] .", "horse", "boat"),
+    ("the ship was in the storm", "the ship was in the ice", "the sailors were afraid of the [MASK] .", "wind", "cold"),
+    ("she had broken the law", "she had broken her arm", "they took her to the [MASK] .", "court", "hospital"),
+    ("he wanted to buy the house", "he wanted to open the house", "he needed the [MASK] .", "money", "key"),
+    ("the cows were hungry", "the fire was going out", "the boy brought some [MASK] .", "grass", "wood"),
+    ("the room was too dark", "the room was too cold", "he asked for a [MASK] .", "lamp", "fire"),
+    ("she wanted to hear the news", "she wanted to see her face", "she looked for the [MASK] .", "radio", "mirror"),
+    ("they had caught the murderer", "they had crowned the prince", "they led him to his [MASK] .", "cell", "throne"),
+    (
+        "the dog was guarding the sheep",
+        "the dog was guarding the gold",
+        "it was afraid of the [MASK] .",
+        "wolf",
+        "thief",
+    ),
+    ("he had eaten too much", "he had read too much", "he complained of his [MASK] .", "stomach", "eyes"),
+    ("her husband had died", "her husband had come home", "she was full of [MASK] .", "grief", "joy"),
 )
 THINGS = """
 coin key ring letter book ball knife watch cup hat shoe map bottle candle clock pen bell spoon stone lamp shirt brush

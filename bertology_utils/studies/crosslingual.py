@@ -32,11 +32,6 @@ def selected(scores: np.ndarray) -> np.ndarray:
     return np.asarray(scores, dtype=float)[best, 1::2]
 
 
-def translated_tags(sentence: Sentence, language: TwinLanguage | None) -> tuple[str, ...]:
-    """Parts of speech in the order in which the language puts the words."""
-    return sentence.upos[::-1] if language is not None and language.inverted else sentence.upos
-
-
 def translated(sentences: Sequence[Sentence], language: TwinLanguage | None) -> list[tuple[str, ...]]:
     """The words of each sentence in that language; None is the first language itself."""
     return [s.words if language is None else language.translate(s.words) for s in sentences]
@@ -51,14 +46,27 @@ def zero_shot_tagging(
 ) -> np.ndarray:
     """Part-of-speech tagging learnt in the first language, tested in `language`: correctness (layers + 1, words).
 
-    A linear tagger on frozen word vectors, one a layer. `reader` encodes the test sentences where that is another model
-    (the swapped embeddings of artetxe2019crosslingual).
+    A linear tagger on frozen word vectors, one a layer. Words stand in the order of the first language, whatever that
+    of the other. `reader` encodes the test sentences where that is another model (the swapped embeddings of
+    artetxe2019crosslingual).
     """
     known = stack_words(word_vectors(specimen, [s.words for s in train]))
-    asked = stack_words(word_vectors(reader or specimen, translated(test, language)))
-    gold = [tag for s in test for tag in translated_tags(s, language)]
+    step = -1 if language is not None and language.inverted else 1
+    places = [(i, place) for i, s in enumerate(test) for place in range(len(s.words))[::step]]
+    asked = stack_words(word_vectors(reader or specimen, translated(test, language)), places)
+    gold = [tag for s in test for tag in s.upos]
     train_labels, test_labels, _ = encode_labels([tag for s in train for tag in s.upos], gold)
     return train_probe(known, train_labels, seeds=1, epochs=6, steps=80).correct(asked, test_labels)[:, 0]
+
+
+def sentence_of_words(test: Sequence[Sentence]) -> list[str]:
+    """The sentence of each tagged word, which is what was drawn: of the small language's words all are asked."""
+    return [str(i) for i, s in enumerate(test) for _ in s.words]
+
+
+def in_other_letters(test: Sequence[Sentence], language: TwinLanguage) -> np.ndarray:
+    """Which words a language does not share: booleans (words,). A shared word is tagged right with no transfer."""
+    return np.array([word not in language.shared for s in test for word in s.words])
 
 
 def majority_tagging(train: Sequence[Sentence], test: Sequence[Sentence]) -> np.ndarray:

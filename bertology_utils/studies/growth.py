@@ -8,7 +8,7 @@ is paired.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -54,11 +54,13 @@ class Growth:
 
     losses: (models, sentences), nats a masked piece; judged: construction -> (models, pairs), is the word that the pair
     is about likelier in the grammatical sentence (goldberg2019assessing)? Pairs with unknown words are left out.
+    words: construction -> the two forms that each pair is about; pairs share them.
     """
 
     names: tuple[str, ...]
     losses: np.ndarray
     judged: dict[str, np.ndarray]
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def pairs(self) -> np.ndarray:
@@ -83,13 +85,17 @@ class Growth:
 def measure(names: Sequence[str], sentences: Sequence[Sequence[str]], by_construction: Constructions) -> Growth:
     """Loads one member after another and measures it; `random:` names give their untrained twins."""
     found = [_measured(load(name), sentences, by_construction) for name in names]
-    judged = {kind: np.stack([scores[kind] for _, scores in found]) for kind in by_construction}
-    return Growth(tuple(names), np.stack([losses for losses, _ in found]), judged)
+    judged = {kind: np.stack([preferred(scores[kind]) for _, scores in found]) for kind in by_construction}
+    words = {
+        kind: tuple(pair.forms for pair, known in zip(pairs, found[0][1][kind].covered, strict=True) if known)
+        for kind, pairs in by_construction.items()
+    }
+    return Growth(tuple(names), np.stack([losses for losses, _ in found]), judged, words)
 
 
 def _measured(specimen: Specimen, sentences, by_construction: Constructions) -> tuple[np.ndarray, dict]:
     return mlm_losses(specimen, sentences), {
-        kind: preferred(focus_preference(specimen, pairs)) for kind, pairs in by_construction.items()
+        kind: focus_preference(specimen, pairs) for kind, pairs in by_construction.items()
     }
 
 

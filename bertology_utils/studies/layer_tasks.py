@@ -27,6 +27,7 @@ from bertology_utils.instruments.probes import encode_labels, probe_correctness,
 from bertology_utils.instruments.structural import fit_depth_probe, score_depths
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit
 from bertology_utils.studies.ambiguous import pointed_sentences
 from bertology_utils.tuning.changes import blocks_have_own_weights, representation_change, restored
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches
@@ -62,8 +63,8 @@ class Part:
 
     @property
     def forms(self) -> list[str]:
-        """The word form of each item that is one word."""
-        return [self.sentences[sentence][word].lower() for sentence, word in self.items]
+        """The word form of each item, of its last word where it has two: what items share."""
+        return [self.sentences[sentence][words[-1]].lower() for sentence, *words in self.items]
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,21 @@ class Task:
     name: str
     train: Part
     test: Part
+
+
+def over_words(samples: Mapping[str, np.ndarray], part: Part, odd: bool = False) -> dict[str, np.ndarray]:
+    """Samples of a part's items, (..., items), as such of the word forms that items share: a hundred times *that* is
+    one word. `odd`: the samples are of every second item only, as where a layer was chosen on the others."""
+    forms = part.forms[1::2] if odd else part.forms
+    return {name: by_unit(values, forms) for name, values in samples.items()}
+
+
+def tasks_together(scores: Mapping[str, np.ndarray], tasks: Mapping[str, Task]) -> np.ndarray:
+    """Several tasks as one sample of word forms, (layers + 1, seeds, forms); each has as many items, and so weighs as
+    much."""
+    items = min(scores[name].shape[-1] for name in tasks)
+    forms = [form for task in tasks.values() for form in task.test.forms[:items]]
+    return by_unit(np.concatenate([scores[name][..., :items] for name in tasks], axis=-1), forms)
 
 
 # --- word tasks -----------------------------------------------------------------------------------------------------
@@ -317,6 +333,16 @@ def _masked_verbs(specimen: Specimen, n: int, attractors: Sequence[int], seed: i
     mask = specimen.tokenizer.mask_token
     words = [[mask if i == p.focus else w for i, w in enumerate(p.good)] for p in found]
     return Part(words, [(i, p.focus) for i, p in enumerate(found)], [p.condition["number"] for p in found])
+
+
+def agreement_subjects(test: int, seed: int = 0, source: str = EMBEDDED) -> list[str]:
+    """The subject noun of each test item of `number_readout`, which items share; the sentence where none is named."""
+    found = agreement_pairs(test, 1, seed=seed, split="test", source=source)
+    places = [pair.condition.get("subject") for pair in found]
+    return [
+        " ".join(pair.good) if place is None else pair.good[int(place)].lower()
+        for pair, place in zip(found, places, strict=True)
+    ]
 
 
 def subject_scores(

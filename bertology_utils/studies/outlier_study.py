@@ -6,7 +6,8 @@ Follows kovaleva2021bertbusters. Depends on `compression.outliers` (finding and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -105,7 +106,10 @@ def loss_increases(
 def fill_in_damage(
     specimen: Specimen, sentences: Sequence[Sequence[str]], positions: Sequence[int], count: int = 2, seed: int = 0
 ) -> dict[str, np.ndarray]:
-    """Is the masked word the model's first guess? Booleans (sentences,): top1, top1_outlier and top1_random."""
+    """Is the masked word the model's first guess? Booleans (sentences,): top1, top1_outlier and top1_random.
+
+    majority: is it the word that is masked most often?
+    """
     masked = [[*s[:p], MASK, *s[p + 1 :]] for s, p in zip(sentences, positions, strict=True)]
     answers = [[s[p]] for s, p in zip(sentences, positions, strict=True)]
     strongest = strongest_dimensions(specimen.model, count)
@@ -114,8 +118,17 @@ def fill_in_damage(
     def hits() -> np.ndarray:
         return hits_at(specimen, fill_in(specimen, masked, k=1), answers)
 
-    found = {"top1": hits()}
+    commonest = Counter(answer for (answer,) in answers).most_common(1)[0][0]
+    found = {"top1": hits(), "majority": np.array([answer == commonest for (answer,) in answers])}
     for name, dimensions in (("top1_outlier", strongest), ("top1_random", others)):
         with disabled(specimen.model, dimensions):
             found[name] = hits()
     return found
+
+
+def as_shares(increases: Mapping[str, np.ndarray], known: float) -> dict[str, np.ndarray]:
+    """Growths of the loss as shares of what a model knows: its lead over its untrained twin, in nats a word.
+
+    A model that knows next to nothing is taken to know a tenth of a nat.
+    """
+    return {name: values / max(known, 0.1) for name, values in increases.items()}

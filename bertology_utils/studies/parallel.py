@@ -7,9 +7,11 @@ English is compared with each of the others; layers stand first, items last; sec
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +19,11 @@ import torch
 from torch import Tensor
 
 from bertology_utils.activations import word_vectors
-from bertology_utils.instruments.cloze import word_scores
+from bertology_utils.instruments.cloze import fill_in, hits_at, mask_word, single_piece, word_scores
 from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe
 from bertology_utils.language.ten_languages import LANGUAGES, PIVOT, ParallelSentence, gold_alignment, parallel_corpus
 from bertology_utils.project import RANDOM_PREFIX
+from bertology_utils.samples import by_unit
 from bertology_utils.studies.multilingual import alignment_f1, centred, language_probe, mutual_nearest
 
 if TYPE_CHECKING:
@@ -52,12 +55,40 @@ def known_languages(specimen: Specimen, most_pieces: float = 3.0) -> list[str]:
 
 
 def multilingual_specimen(specimen: Specimen) -> Specimen:
-    """The specimen itself if it knows nine of the ten languages, else `pocket-mbert`; untrained where that is."""
+    """The specimen itself if its tokenizer knows nine of the ten languages and it can fill in blanks, else
+    `pocket-mbert`; untrained where that is."""
     from bertology_utils.models import load
 
-    if len(known_languages(specimen)) >= len(LANGUAGES) - 1:
+    if specimen.has_mlm_head and len(known_languages(specimen)) >= len(LANGUAGES) - 1:
         return specimen
     return load(RANDOM_PREFIX * specimen.is_random + MULTILINGUAL)
+
+
+def blanks_filled(specimen: Specimen, corpus: Corpus, seed: int = 0) -> dict[str, np.ndarray]:
+    """Whether a model knows its languages: `named`, is the masked word of a sentence its first guess, and `guessed`,
+    is it the word that is masked most often in its language: samples of what sentences say.
+
+    One word of each sentence, drawn from those that are one known piece and no punctuation; English is not asked.
+    """
+    rng, named, guessed, units = Random(seed), [], [], []
+    for code, rows in corpus.items():
+        places = {} if code == PIVOT else {i: _blanks(specimen, row) for i, row in enumerate(rows)}
+        chosen = {i: rng.choice(words) for i, words in places.items() if words}
+        answers = [rows[i].words[place] for i, place in chosen.items()]
+        if not answers:
+            continue
+        masked = [mask_word(rows[i].words, place) for i, place in chosen.items()]
+        named += hits_at(specimen, fill_in(specimen, masked, k=1), [[word] for word in answers]).tolist()
+        commonest = Counter(answers).most_common(1)[0][0]
+        guessed += [word == commonest for word in answers]
+        units += [str(rows[i].identity) for i in chosen]
+    return {"named": by_unit(named, units), "guessed": by_unit(guessed, units)}
+
+
+def _blanks(specimen: Specimen, sentence: ParallelSentence) -> list[int]:
+    """The places of words that one piece can fill."""
+    tagged = enumerate(zip(sentence.words, sentence.upos, strict=True))
+    return [place for place, (word, tag) in tagged if tag != STOP and single_piece(specimen, word) is not None]
 
 
 # ---------------------------------------------------------------- vectors
@@ -94,6 +125,21 @@ def with_english(vectors: Vectors, measure: Callable[[Tensor, Tensor], np.ndarra
 def pool(scores: Mapping[str, np.ndarray]) -> np.ndarray:
     """The items of all languages in one array: (layers + 1, items)."""
     return np.concatenate([np.asarray(values, dtype=float) for values in scores.values()], axis=-1)
+
+
+# ---------------------------------------------------------------- what items share
+#
+# The languages are those that the book has; what was drawn is what their sentences say.
+
+
+def sentences_of(corpus: Corpus) -> list[str]:
+    """What each sentence says, in the order of `pool`: translations share it."""
+    return [str(row.identity) for rows in corpus.values() for row in rows]
+
+
+def words_of(corpus: Corpus) -> list[str]:
+    """The same for each word that is no punctuation."""
+    return [str(row.identity) for rows in corpus.values() for row in rows for tag in row.upos if tag != STOP]
 
 
 # ---------------------------------------------------------------- languages
@@ -182,6 +228,11 @@ class Alignment:
         return [alignment_f1(links, self.gold) for links in self.predicted]
 
     @property
+    def unit(self) -> str:
+        """What the sentence says, which its other translations share."""
+        return str(self.source.identity)
+
+    @property
     def diagonal(self) -> float:
         """F1 of aligning word i with word i."""
         words = min(len(self.source.words), len(self.target.words)) - 1
@@ -219,12 +270,19 @@ def alignment_scores(alignments: Sequence[Alignment]) -> np.ndarray:
 
 
 def links_found(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
-    """Links found of closed and of open classes, at the layer best on even pairs, in the odd ones: 0/1 (links,)."""
+    """Links found of closed and of open classes, at the layer best on even pairs, in the odd ones: samples of
+    what the sentences say."""
     best = int(alignment_scores(alignments)[:, ::2].mean(1).argmax())
-    return {
-        name: np.array([hit for a in alignments[1::2] for hit in a.found(best, closed)], dtype=float)
-        for name, closed in (("closed_class", True), ("open_class", False))
-    }
+    found = {}
+    for name, closed in (("closed_class", True), ("open_class", False)):
+        hits = [(hit, a.unit) for a in alignments[1::2] for hit in a.found(best, closed)]
+        found[name] = by_unit([float(hit) for hit, _ in hits], [unit for _, unit in hits])
+    return found
+
+
+def agreement_nouns(languages: Mapping[str, Sequence[MinimalPair]]) -> list[str]:
+    """The noun of each pair, in the order of `pool`: pairs share it, in all languages."""
+    return [str(pair.condition["noun"]) for pairs in languages.values() for pair in pairs]
 
 
 def right_forms(specimen: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarray:

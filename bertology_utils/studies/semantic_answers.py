@@ -6,6 +6,7 @@ Depends on `cloze` for scores and on `training` for tuned models; items come fro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -14,15 +15,17 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import word_log_probability
 from bertology_utils.language.semantic_tasks import FRAMES_OF_PRIOR, FillerItem
 from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit
 from bertology_utils.text import Words, encode_words
 from bertology_utils.tuning.training import Examples, FineTuned, predict
 
 
 def filler_preferences(specimen: Specimen, items: Sequence[FillerItem]) -> dict[str, np.ndarray]:
-    """Whether the context favours the right filler over the related one, and that over the unrelated one: (items,).
+    """Whether the context favours the right filler over the related one, and that over the unrelated one: (scenes,).
 
     The score is the log-probability in the sentence minus the mean in neutral sentences, after the three-way contrast
-    of ettinger2019what. Items with a filler of several pieces are left out; raises BertologyError if none remains.
+    of ettinger2019what. Items of one scene share their fillers (`samples.by_unit`). Those with a filler of several
+    pieces are left out; raises BertologyError if none remains.
     """
     candidates = [item.fillers for item in items]
     scores = word_log_probability(specimen, [i.words for i in items], [i.place for i in items], candidates)
@@ -34,7 +37,9 @@ def filler_preferences(specimen: Specimen, items: Sequence[FillerItem]) -> dict[
     gain = gain[scores.covered]
     if not len(gain):
         raise BertologyError(f"No filler is a single piece of the vocabulary of {specimen.name}.")
-    return {"right_over_related": gain[:, 0] > gain[:, 1], "related_over_unrelated": gain[:, 1] > gain[:, 2]}
+    scenes = [item.scene for item in compress(items, scores.covered)]
+    steps = {"right_over_related": gain[:, 0] > gain[:, 1], "related_over_unrelated": gain[:, 1] > gain[:, 2]}
+    return {name: by_unit(right, scenes) for name, right in steps.items()}
 
 
 def flips(tuned: FineTuned, sentences: Sequence[Words], versions: Sequence[Sequence[Words]]) -> np.ndarray:

@@ -6,7 +6,7 @@ Depends on `training` (classifiers and scores), `heads` and `compression.prune`;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -37,6 +37,7 @@ from bertology_utils.instruments.heads import (
     normalise_by_layer,
     prune_iteratively,
 )
+from bertology_utils.samples import UnitSamples, by_unit, per_seed
 from bertology_utils.tuning.training import Examples, FineTuned, batches, classification_loss, correctness, predict
 
 ORDERS = ("importance", "random", "inverse")
@@ -104,6 +105,12 @@ def right_probability(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
     return torch.exp(-classification_loss(model, batch))
 
 
+def right_answer(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    """1 where the right class is the most probable one, else 0: (batch,)."""
+    inputs = {key: value for key, value in batch.items() if key != "labels"}
+    return (model(**inputs).argmax(-1) == batch["labels"]).float()
+
+
 def probability_with(run: FineTuned, examples: Examples, keep: Tensor | np.ndarray) -> np.ndarray:
     """Probability of the right class (items,) with the other heads closed."""
     with gated(run.classifier, torch.as_tensor(keep).float()):
@@ -111,23 +118,27 @@ def probability_with(run: FineTuned, examples: Examples, keep: Tensor | np.ndarr
     return table[np.arange(len(examples)), np.asarray(examples.labels)]
 
 
-def single_ablations(run: FineTuned, examples: Examples, how: str = "zero") -> np.ndarray:
-    """Change of the right class's probability with each head ablated: (layers, heads, items); + means better without.
+def single_ablations(
+    run: FineTuned, examples: Examples, how: str = "zero", score: Callable = right_probability
+) -> np.ndarray:
+    """Change of a score with each head ablated: (layers, heads, items); + means better without.
 
-    how: "zero", "mean" or "uniform", as `heads.ablated`.
+    how: "zero", "mean" or "uniform", as `heads.ablated`; score: the right class's probability, or `right_answer`.
     """
     feed = batches(run.specimen, examples)
     means = head_means(run.specimen.encoder, [batch for _, batch in feed]) if how == "mean" else None
     change = np.empty((*head_grid(run.classifier), len(examples)))
     for rows, batch in feed:
         with torch.no_grad():
-            whole = right_probability(run.classifier, batch)
-        change[..., rows] = (ablate_each(run.classifier, batch, right_probability, how, means) - whole).numpy()
+            whole = score(run.classifier, batch)
+            change[..., rows] = (ablate_each(run.classifier, batch, score, how, means) - whole).numpy()
     return change
 
 
-def layer_ablations(run: FineTuned, examples: Examples, scores: Tensor | None = None) -> np.ndarray:
-    """The right class's probability (layers, items) with all heads of a layer closed.
+def layer_ablations(
+    run: FineTuned, examples: Examples, scores: Tensor | np.ndarray | None = None, measure: Callable = probability_with
+) -> np.ndarray:
+    """A score (layers, items) with all heads of a layer closed: the right class's probability, or `with_heads`.
 
     With `scores` (layers, heads) the highest head of the layer stays open: one head per layer (michel2019sixteen).
     """
@@ -138,7 +149,7 @@ def layer_ablations(run: FineTuned, examples: Examples, scores: Tensor | None = 
         keep[layer] = 0
         if scores is not None:
             keep[layer, int(scores[layer].argmax())] = 1
-        found.append(probability_with(run, examples, keep))
+        found.append(measure(run, examples, keep))
     return np.stack(found)
 
 
@@ -149,6 +160,30 @@ def best_without(changes: np.ndarray) -> np.ndarray:
     """
     rows = changes.reshape(-1, changes.shape[-1])
     return rows[rows[:, ::2].mean(1).argmax(), 1::2]
+
+
+def middle_layer(scores: np.ndarray) -> np.ndarray:
+    """What most layers reach at least: the layer just past the middle of the ranks, (layers, items) to (odd items,).
+
+    Ranks are those of the even items.
+    """
+    order = np.argsort(-scores[:, ::2].mean(1), kind="stable")
+    return scores[order[len(order) // 2], 1::2]
+
+
+def removals(run: FineTuned, examples: Examples, scores: np.ndarray) -> dict[str, np.ndarray]:
+    """Correctness on every second item, whole and without parts that were chosen on the others: (items / 2,) each.
+
+    without_head, without_layer: the head, or the layer's attention, that seemed most harmful; one_head: the layer in
+    the middle of the ranks cut to its most important head, by `scores` (layers, heads).
+    """
+    whole = with_heads(run, examples, np.ones(scores.shape)).astype(float)
+    closed = layer_ablations(run, examples, measure=with_heads) - whole
+    one = layer_ablations(run, examples, scores, with_heads).astype(float)
+    heads = single_ablations(run, examples, score=right_answer)
+    gains = {"without_head": best_without(heads), "without_layer": best_without(closed)}
+    kept = {name: whole[1::2] + gain for name, gain in gains.items()}
+    return kept | {"full": whole[1::2], "one_head": middle_layer(one)}
 
 
 # ---------------------------------------------------------------- good, random and bad sub-networks
@@ -197,25 +232,50 @@ def agreement(survival: np.ndarray) -> tuple[np.ndarray, float]:
     return np.mean(pairs, axis=0), float(rate**2 + (1 - rate) ** 2)
 
 
-def agreement_between(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Share of pairs (a run of the first, a run of the second) that agree on each head: (heads,)."""
-    return np.mean([a == b for a, b in product(np.asarray(first, bool), np.asarray(second, bool))], axis=0)
+def pairs_of_runs(*groups: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray, tuple[str, str]]]:
+    """Every two runs of one group, with their names: runs are what was drawn, not the heads that each of them has."""
+    for group, runs in enumerate(groups):
+        for a, b in combinations(range(len(runs)), 2):
+            yield np.ravel(runs[a]), np.ravel(runs[b]), (f"{group}-{a}", f"{group}-{b}")
 
 
-def task_overlap(first: np.ndarray, second: np.ndarray) -> dict[str, np.ndarray]:
-    """Do two tasks leave the same heads? Survival (runs, heads) of each; samples over heads.
+def kappa_by_run(survival: np.ndarray) -> UnitSamples:
+    """Fleiss' kappa of (runs, heads) as one value a run, made of the kappas of each two runs."""
+    chance = agreement(survival)[1]
+    pairs = list(pairs_of_runs(survival))
+    return by_unit([((a == b).mean() - chance) / (1 - chance) for a, b, _ in pairs], [names for *_, names in pairs])
 
-    between_tasks and between_seeds are shares of agreeing pairs of runs; shared_unneeded and either_unneeded say which
-    heads the first runs of both, or of at least one, prune (their ratio is the Jaccard index).
+
+def task_overlap(first: np.ndarray, second: np.ndarray) -> dict[str, UnitSamples]:
+    """Do two tasks leave the same heads? Survival (runs, heads) of each; one value a run.
+
+    between_tasks is the share of heads on which a run of the first and one of the second agree, between_seeds the same
+    for two runs of one task.
     """
-    gone = ~np.asarray(first[0], bool), ~np.asarray(second[0], bool)
-    within = [agreement(kept)[0] for kept in (first, second) if len(kept) > 1]
-    return {
-        "between_tasks": agreement_between(first, second),
-        "between_seeds": np.mean(within, axis=0),
-        "shared_unneeded": gone[0] & gone[1],
-        "either_unneeded": gone[0] | gone[1],
-    }
+    across = product(enumerate(first), enumerate(second))
+    mixed = [((a == b).mean(), (f"0-{i}", f"1-{j}")) for (i, a), (j, b) in across]
+    alike = [((a == b).mean(), names) for a, b, names in pairs_of_runs(first, second)]
+    named = {"between_tasks": mixed, "between_seeds": alike}
+    return {name: by_unit(*map(list, zip(*pairs, strict=True))) for name, pairs in named.items()}
+
+
+def reliability(scores: np.ndarray) -> UnitSamples:
+    """Correlation of the heads' scores (runs, ...) between every two runs, as one value a run.
+
+    The share of a score's variance that lies between heads: near 0, heads differ no more than one does by run.
+    """
+    pairs = list(pairs_of_runs(scores))
+    return by_unit([np.corrcoef(a, b)[0, 1] for a, b, _ in pairs], [names for *_, names in pairs])
+
+
+def spread_by_run(shares: np.ndarray) -> UnitSamples:
+    """How far each run lies off the others over all matrices: (runs, matrices) to one value a run.
+
+    Root mean squares, scaled so that they estimate the standard deviation over runs.
+    """
+    runs = len(shares)
+    others = (shares.sum(0) - shares) / (runs - 1)
+    return per_seed(np.sqrt(((shares - others) ** 2).mean(1) * (runs - 1) / runs))
 
 
 def layer_contrast(distances: np.ndarray, layers: int) -> dict[str, np.ndarray]:
@@ -232,13 +292,7 @@ def layer_contrast(distances: np.ndarray, layers: int) -> dict[str, np.ndarray]:
     return {"within": (distances * mates).sum(1) / mates.sum(1), "between": (distances * ~same).sum(1) / (~same).sum(1)}
 
 
-def threshold_gap(scores: Sequence[np.ndarray], share: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
-    """Is the cut of the first pruning round sharp? (gap (runs, 1), standard deviation over runs (heads,)).
-
-    gap: distance between the last head that is pruned and the first that stays, at the lowest `share`; one value a
-    run, so that runs count as seeds and not as items.
-    """
-    table = np.stack([np.asarray(s).ravel() for s in scores])  # (runs, heads)
-    cut = max(1, round(share * table.shape[1]))
-    ordered = np.sort(table, axis=1)
-    return ordered[:, cut : cut + 1] - ordered[:, cut - 1 : cut], table.std(0)
+def contrast_by_sentence(distances: Sequence[np.ndarray], layers: int) -> dict[str, np.ndarray]:
+    """`layer_contrast` of each sentence's distances, averaged over all heads there are: (sentences,) each."""
+    found = [layer_contrast(table, layers) for table in distances]
+    return {name: np.array([part[name].mean() for part in found]) for name in found[0]}

@@ -8,6 +8,9 @@ Every function takes a specimen and returns named samples over items; words come
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,10 +19,13 @@ from bertology_utils.data import material, pair_sets
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.pair_sets import EVERY, agreement_pairs, negation_clozes, npi_pairs, role_reversal_pairs
 from bertology_utils.instruments import cloze
-from bertology_utils.instruments.grammaticality import SCORED, judgements, load_suite
+from bertology_utils.instruments.grammaticality import RULES, SCORED, baselines, best_rule, judgements, load_suite
+from bertology_utils.language.agreement_verbs import agreement_verbs
 from bertology_utils.language.facts import facts
 from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.lexicon import NUMERALS, load_lexicon
 from bertology_utils.language.pairs import NUMBERS, Cloze, MinimalPair
+from bertology_utils.language.pairs import agreement_pairs as generated_pairs
 from bertology_utils.language.perturbations import (
     Perturbed,
     drop_words,
@@ -31,6 +37,9 @@ from bertology_utils.language.perturbations import (
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.crossed import role_sensitivity
+
+if TYPE_CHECKING:
+    from bertology_utils.chapter import Runs
 
 CLASS_TEMPLATES = (
     "{ax} is {an} [MASK] .", "{ax} is a kind of [MASK] .", "{ax} is a type of [MASK] .",
@@ -69,27 +78,51 @@ def agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED)
 
     Keys `attractors_0` ... `attractors_3`, `nonsense`, `agreeing` (one noun of the same number between), `unigram`
     (which form the model prefers without any context): at most `n` covered pairs, as samples over what they are made
-    of (`unit_of`). `meaningful` and `nonsense_alike` may be compared, as in `_sense_and_nonsense`. Over pairs, 0/1:
-    `copulas` and `other_verbs`, the two parts of `attractors_0`; `coverage (sets,)` is the share of the drawn pairs
-    that are covered. `source` as in `pair_sets.agreement_pairs`; of real sets only marvin2018targeted's has agreeing
-    nouns.
+    of (`unit_of`). Generated pairs ask n / 2 verbs, each with a subject of either number, so that the more usual form
+    is right in one half. `meaningful` and `nonsense_alike` may be compared, as in `_sense_and_nonsense`. `copulas`:
+    *be* alone, which has a form for each number, 0/1 over pairs; `coverage (sets,)` is the share of the verbs, or of
+    the drawn pairs, that are covered. `source` as in `pair_sets.agreement_pairs`; of real sets only
+    marvin2018targeted's has agreeing nouns.
     """
-    drawn = {"seed": seed, "split": "test", "source": source}
     templates = source if source == EMBEDDED else "marvin_linzen"
     kinds = {f"attractors_{k}": {"attractors": k} for k in range(4)}
     kinds |= {"nonsense": {"nonsense": True}, "agreeing": {"agreeing": 1, "source": templates}}
     sets, coverage = {}, []
     for name, kind in kinds.items():
-        sets[name], share = covered_pairs(specimen, n, **drawn | kind)
+        sets[name], share = verb_pairs(specimen, n, **{"seed": seed, "source": source} | kind)
         coverage.append(share)
     right = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
-    plain = sets["attractors_0"]
-    copular = np.array([pair.good[pair.focus] in BE for pair in plain])
     found = {name: _over_units(values, sets[name]) for name, values in right.items()}
+    plain = sets["attractors_0"]
     found["unigram"] = _over_units(context_free(specimen, plain), plain)
-    found |= {"copulas": right["attractors_0"][copular], "other_verbs": right["attractors_0"][~copular]}
-    others = [pair for pair, is_copula in zip(plain, copular, strict=True) if not is_copula]
+    copulas, others = _by_copula(plain)
+    if source == EMBEDDED:
+        copulas, _ = _by_copula(agreement_pairs(n // 2, seed=seed, split="test"))
+    found["copulas"] = preferences(specimen, copulas)
     return found | _sense_and_nonsense(specimen, others, sets["nonsense"], source) | {"coverage": np.array(coverage)}
+
+
+def verb_pairs(specimen: Specimen, n: int, source: str = EMBEDDED, **kind) -> tuple[list[MinimalPair], float]:
+    """At most `n` pairs both of whose forms are single pieces, and the share of covered verbs (of pairs, in real sets).
+
+    Generated pairs are of as many of `agreement_verbs` as are covered, in random order, two pairs each in turn.
+    """
+    if source != EMBEDDED:
+        return covered_pairs(specimen, n, source=source, split="test", **kind)
+    every = agreement_verbs()
+    verbs = [verb for verb in every if None not in (cloze.single_piece(specimen, f) for f in (verb.base, verb.third))]
+    if not verbs:
+        return [], 0.0
+    Random(kind.get("seed", 0)).shuffle(verbs)
+    return generated_pairs(n - n % 2, split="test", verbs=verbs, **kind), len(verbs) / len(every)
+
+
+def _by_copula(drawn: Sequence[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
+    """The pairs with *be*, and the others."""
+    copular = [pair.good[pair.focus] in BE for pair in drawn]
+    return [p for p, be in zip(drawn, copular, strict=True) if be], [
+        p for p, be in zip(drawn, copular, strict=True) if not be
+    ]
 
 
 def unit_of(pair: MinimalPair) -> str:
@@ -171,20 +204,64 @@ def paradigms(
 ) -> dict[str, np.ndarray]:
     """Minimal pairs judged as wholes, by pseudo-log-likelihood: `grammaticality.judgements` of each paradigm, (pairs,).
 
-    At most `n` pairs of a paradigm; "zorro" has 23, drawn as for its recorded scores, and the book's own pairs make
-    four.
+    At most `n` pairs of a paradigm; see `suite`.
     """
-    if source == EMBEDDED:
-        drawn = {"seed": seed, "split": "test"}
-        suite = {
-            "agreement": agreement_pairs(n, **drawn),
-            "agreement, attractor": agreement_pairs(n, 1, **drawn),
-            "reflexive": pair_sets.reflexive_pairs(n, 1, **drawn),
-            "npi licensor": npi_pairs(n, **drawn),
-        }
-    else:
-        suite = load_suite(source, n, seed).paradigms
-    return {name: judgements(specimen, pairs, variant) for name, pairs in suite.items()}
+    return {name: judgements(specimen, pairs, variant) for name, pairs in suite(n, seed, source).items()}
+
+
+def rules_of_paradigms(
+    specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED
+) -> dict[str, dict[str, np.ndarray]]:
+    """What rules without grammar make of the same pairs: `grammaticality.baselines` of each paradigm."""
+    return {name: baselines(specimen, pairs) for name, pairs in suite(n, seed, source).items()}
+
+
+def suite(n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, list[MinimalPair]]:
+    """Pairs by paradigm: "zorro" has 23, drawn as for its recorded scores, and the book's own pairs make four."""
+    if source != EMBEDDED:
+        return load_suite(source, n, seed).paradigms
+    drawn = {"seed": seed, "split": "test"}
+    return {
+        "agreement": agreement_pairs(n, **drawn),
+        "agreement, attractor": agreement_pairs(n, 1, **drawn),
+        "reflexive": pair_sets.reflexive_pairs(n, 1, **drawn),
+        "npi licensor": npi_pairs(n, **drawn),
+    }
+
+
+def against_rules(judged: Runs, rules: Runs) -> list[dict[str, str]]:
+    """One row a paradigm, for a table: model and twin, the twin with all words masked, the rules, and the model's lead.
+
+    `judged` holds `paradigms` of both sides, and `rules` their `rules_of_paradigms`.
+    """
+    rows = []
+    for name, values in judged.model.items():
+        known, untrained = rules.model[name], rules.twin[name]
+        row = {"model": values, "twin": judged.twin[name], "twin, blind": untrained["blind"]}
+        row |= {rule: known[rule] for rule in RULES}
+        lead = 100 * (values.mean() - best_rule(known))
+        rows.append({"paradigm": name} | {key: f"{x.mean():.0%}" for key, x in row.items()}
+                    | {"over the best rule": f"{lead:+.0f}"})  # fmt: skip
+    return rows
+
+
+CONTRASTS = {
+    "only / even": ("only the {noun} could ever {verb} .", "even the {noun} could ever {verb} ."),
+    "more than / at least": ("no {noun} saw more than {count} dogs .", "no {noun} saw at least {count} dogs ."),
+}
+"""Pairs whose sentences differ in the same words each time, like the paradigms of Zorro on which twins score 0 or 1."""
+
+
+def fixed_contrasts(specimen: Specimen, n: int, seed: int = 0) -> dict[str, dict[str, np.ndarray]]:
+    """`judgements` of pairs that differ in one fixed contrast, and those with all words masked (`blind`), (n,) each."""
+    rng, nouns = Random(seed), [noun.singular for noun in load_lexicon("test").nouns["animal"]]
+    found = {}
+    for name, frames in CONTRASTS.items():
+        drawn = [{"noun": rng.choice(nouns), "verb": rng.choice(agreement_verbs()[:40]).base,
+                  "count": rng.choice(NUMERALS)} for _ in range(n)]  # fmt: skip
+        pairs = [MinimalPair(*(tuple(f.format(**words).split()) for f in frames), 0, name) for words in drawn]
+        found[name] = {"judged": judgements(specimen, pairs), "blind": baselines(specimen, pairs)["blind"]}
+    return found
 
 
 # Negation -------------------------------------------------------------------------------------------------------------
@@ -194,7 +271,9 @@ def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) 
     """Category statements with and without `not` (ettinger2019what), over the covered items.
 
     `affirmative` and `negated` say whether the true class beats the false one (under negation the false class becomes
-    the true answer); `correlation_not` and `correlation_adverb` are Spearman's between the whole distributions with and
+    the true answer), `unchanged` whether the class that wins is the same in both; `unigram` whether the true class of
+    the affirmative statement wins without any context; `correlation_not` and `correlation_adverb` are Spearman's
+    between the whole distributions with and
     without `not`, or with and without another adverb in its place.
     """
     clozes = negation_clozes(source=source)
@@ -209,6 +288,8 @@ def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) 
     return {
         "affirmative": right[0][usable],
         "negated": right[1][usable],
+        "unchanged": (right[0] != right[1])[usable].astype(float),
+        "unigram": _without_context(specimen, plain)[usable],
         "correlation_not": cloze.compare_distributions(first, second)["spearman"],
         "correlation_adverb": cloze.compare_distributions(first, third)["spearman"],
     }
@@ -221,6 +302,11 @@ def _sensitivity(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
     )
     values = scores.log_probabilities
     return np.where(scores.covered, values[:, 0] > values[:, 1], np.nan)
+
+
+def _without_context(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
+    """`_sensitivity` where the blank stands alone: a word may win because it is usual."""
+    return _sensitivity(specimen, [replace(item, words=("x", "."), focus=0) for item in items])
 
 
 # Damaged inputs -------------------------------------------------------------------------------------------------------
@@ -261,7 +347,7 @@ def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = E
     sentence has a noun of the other number (`_rivalled`), or the words alone would tell the subject's; and as many
     subjects are singular as plural, or the likelier form would do without any sentence.
     """
-    pairs = _balanced(_covered(specimen, _rivalled(n, seed, source))[0], n)
+    pairs = _balanced(_covered(specimen, _rivalled(specimen, n, seed, source))[0], n)
     forms = [(pair.good[pair.focus], pair.bad[pair.focus]) for pair in pairs]
     rng = np.random.default_rng(seed)
     variants = {
@@ -276,12 +362,12 @@ def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = E
     }  # fmt: skip
 
 
-def _rivalled(n: int, seed: int, source: str) -> list[MinimalPair]:
+def _rivalled(specimen: Specimen, n: int, seed: int, source: str) -> list[MinimalPair]:
     """Agreement pairs with a noun of the other number: behind the verb of generated sentences, where it disturbs the
     intact sentence least; as the attractor of natural ones, whose other nouns are not annotated."""
     if source != EMBEDDED:
         return agreement_pairs(EVERY, attractors=1, seed=seed, split="test", source=source)
-    drawn = agreement_pairs(8 * n, attractors=0, seed=seed, split="test")
+    drawn, _ = verb_pairs(specimen, 8 * n, seed=seed)
     return [pair for pair in drawn if pair.condition["rivals"]]
 
 
@@ -301,7 +387,8 @@ def removed_arguments(specimen: Specimen, n: int, seed: int = 0, source: str = E
     """KL from the intact guesses at the main verb when an argument or an adjunct of like length is removed, in nats.
 
     `(n,)` each: `argument`, `adjunct`, and `random_context`, where random words stand in place of all; 0/1
-    `same_argument`, `same_adjunct` (same first guess), and `competence` as in `damaged_inputs`. The grammar is asked
+    `same_argument`, `same_adjunct`, `same_random_context` (same first guess), and `competence` as in
+    `damaged_inputs`. The grammar is asked
     for sentences until `n` have both spans; a real treebank, whose training part is read, may have fewer.
     """
     chosen = _with_both_spans(n, seed, source)
@@ -310,12 +397,14 @@ def removed_arguments(specimen: Specimen, n: int, seed: int = 0, source: str = E
     pool = [word for words, _ in items for word in words[:-1]]
     intact = _distributions(specimen, [Perturbed(*item) for item in items])
     found = {}
+    noise = _distributions(specimen, [random_context(*item, pool, rng) for item in items])
+    variants = {"random_context": noise}
     for which, name in enumerate(("argument", "adjunct")):
         damaged = [drop_words(*item, spans[which]) for item, (_, spans) in zip(items, chosen, strict=True)]
-        compared = cloze.compare_distributions(intact, _distributions(specimen, damaged))
+        variants[name] = _distributions(specimen, damaged)
+    for name, distributions in variants.items():
+        compared = cloze.compare_distributions(intact, distributions)
         found |= {name: compared["kl"], f"same_{name}": compared["top1_agreement"].astype(float)}
-    noise = _distributions(specimen, [random_context(*item, pool, rng) for item in items])
-    found["random_context"] = cloze.compare_distributions(intact, noise)["kl"]
     return found | {"competence": _competence(specimen, items, intact, noise)}
 
 
@@ -354,8 +443,9 @@ def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
     """Is-a facts through ten paraphrases: `table (templates, facts)` of hits at 1 among the classes, 0/1.
 
     Only classes that take "a" are asked and offered, or the article before the blank would tell.
-    `best_template` and `worst_template`, 0/1 `(facts,)`: chosen on one half of the facts and scored on the other, both
-    ways round, so that the spread is no effect of choosing.
+    `best_template` and `worst_template` are chosen on one half of the facts and scored on the other, both ways round,
+    so that the spread is no effect of choosing; samples over classes, because a template may favour one. `majority` is
+    the share of the most frequent class.
     """
     known = [(f.subject, f.object) for f in facts("class")]
     known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None and _article(pair[1]) == "a"]
@@ -367,7 +457,10 @@ def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
         means = table[:, chosen_on].mean(1)
         found["best_template"][~chosen_on] = table[means.argmax()][~chosen_on]
         found["worst_template"][~chosen_on] = table[means.argmin()][~chosen_on]
-    return found | {"table": table}
+    answers = [category for _, category in known]
+    majority = max(map(answers.count, classes)) / len(answers)
+    found = {name: by_unit(values, answers) for name, values in found.items()}
+    return found | {"table": table, "majority": np.array(majority)}
 
 
 def _hits(specimen: Specimen, template: str, known: Sequence[tuple[str, str]], classes: Sequence[str]) -> np.ndarray:
@@ -385,7 +478,8 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
 
     `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word
     against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study.
-    The samples of `role_sensitivity` are over events.
+    The samples of `role_sensitivity` are over events, whose two sentences hold the same words. `pragmatic_unigram` and
+    `negation_unigram` are what the better word is worth without any context.
     """
     roles = role_reversal_pairs(n, source=source)
     affirmative = negation_clozes(source=source)[::2]
@@ -402,8 +496,8 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
     }
     found = {f"{name}_accuracy": _accuracy(specimen, *items) for name, items in sets.items()}
     for name, items in (("pragmatic", stories), ("negation", affirmative)):
-        right = _sensitivity(specimen, items)
-        found[f"{name}_sensitivity"] = right[~np.isnan(right)]
+        right, alone = _sensitivity(specimen, items), _without_context(specimen, items)
+        found |= {f"{name}_{key}": x[~np.isnan(right)] for key, x in (("sensitivity", right), ("unigram", alone))}
     return found | {"role_sensitivity": role_sensitivity(specimen, roles)}
 
 

@@ -24,7 +24,9 @@ from bertology_utils.language.grammar_trees import Phrase, Sentence
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.language.perturbations import shuffle_words
 from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit
 from bertology_utils.studies.ambiguous import TASKS, pointed_sentences
+from bertology_utils.studies.syntax_clozes import unit_of
 from bertology_utils.studies.syntax_trees import LayerScores
 
 ANCESTORS = ("parent", "grandparent", "great_grandparent")
@@ -59,7 +61,9 @@ def label_sweep(
         probe = train_probe(train, labels, classes=len(names), **settings)
         cut = development.shape[1]
         aside = probe.correct(development, unseen[:cut]).mean((1, 2))
-        scores[task] = LayerScores(aside, probe.correct(test, unseen[cut:]))
+        guesses = probe.predict(test)  # (layers, seeds, items)
+        read = np.array(names)[guesses[aside.argmax()]]
+        scores[task] = LayerScores(aside, (guesses == unseen[cut:]).astype(float), read)
     return scores
 
 
@@ -68,10 +72,12 @@ def scored_labels(bank: Treebank, part: str, task: str) -> list[str]:
     return list(compress(word_labels(getattr(bank, part), task), bank.scored(part)))
 
 
-def ancestor_baselines(bank: Treebank, level: str) -> dict[str, np.ndarray]:
-    """Guessing the most frequent ancestor label, 0/1 `(test items,)`: `majority` of all, `by_tag` for each gold tag.
+def ancestor_baselines(bank: Treebank, level: str, tags_read: np.ndarray) -> dict[str, np.ndarray]:
+    """Guessing the most frequent ancestor label, 0/1 `(test items,)`: `majority` of all, `by_gold_tag` for each tag.
 
-    `gold` guesses it from the gold tag, function and lower ancestors of a word: what can be known of the label.
+    `by_tag (seeds, items)` goes by the tags that a probe read from the same vectors (`tags_read`, alike): on words that
+    it never met, a probe of ancestors has no gold tag either. `gold` guesses from the gold tag, function and lower
+    ancestors of a word: what can be known of the label.
     """
     below = ["upos", "deprels", *ANCESTORS[: ANCESTORS.index(level)]]
     (labels, tags, features), (answers, asked_tags, asked) = (
@@ -84,7 +90,8 @@ def ancestor_baselines(bank: Treebank, level: str) -> dict[str, np.ndarray]:
     )
     return {
         "majority": majority_baseline(labels, answers),
-        "by_tag": word_baseline(tags, labels, asked_tags, answers),
+        "by_tag": np.stack([word_baseline(tags, labels, read.tolist(), answers) for read in tags_read]),
+        "by_gold_tag": word_baseline(tags, labels, asked_tags, answers),
         "gold": word_baseline(features, labels, asked, answers),
     }
 
@@ -241,9 +248,9 @@ def order_dependence(specimen: Specimen, train: int, test: int, seed: int = 0, *
 
 
 def three_tools(eager: Specimen, train: int, test: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
-    """The number of a subject behind an attractor, by cloze, by attention and by probe: 0/1 samples.
+    """The number of a subject behind an attractor, by cloze, by attention and by probe: samples over verbs.
 
-    `cloze`, `attention` and `position` are `(items,)`, `probe` is `(seeds, items)`. The cloze compares two verb forms;
+    `cloze`, `attention` and `position` are `(verbs,)`, `probe` is `(seeds, verbs)`. The cloze compares two verb forms;
     attention asks whether the best head (chosen on the first half) looks from the masked verb rather at the subject
     than at the attractor, and `position` what the best rule of place would answer: the attractor stands behind the
     subject in one half of the sentences, and before it in the other. The probe reads the number off the vector of the
@@ -255,18 +262,20 @@ def three_tools(eager: Specimen, train: int, test: int, seed: int = 0, source: s
     usable = scores.covered.nonzero()[0]
     pairs = [pairs[i] for i in usable]
     half = len(pairs) // 2
+    verbs = [unit_of(pair) for pair in pairs[half:]]
     looks = subject_attention(eager, pairs)  # (layers, heads, pairs)
     means = looks[..., :half].mean(-1)
     layer, head = np.unravel_index(means.argmax(), means.shape)
     learnt = distracted_pairs(2 * train // 3, seed, "train", source)
     learnt += agreement_pairs(train // 3, agreeing=1, seed=seed, source=source)
     rules = position_rules(pairs)
-    return {
+    found = {
         "cloze": cloze.preferred(scores)[half:].astype(float),
         "attention": looks[layer, head, half:].astype(float),
         "position": rules[rules[:, :half].mean(1).argmax(), half:],
         "probe": _number_probe(eager, learnt, pairs[:half], pairs[half:], seed),
     }
+    return {name: by_unit(values, verbs) for name, values in found.items()}
 
 
 def distracted_pairs(n: int, seed: int, split: str, source: str = EMBEDDED) -> list[MinimalPair]:

@@ -22,10 +22,14 @@ from bertology_utils.models import Specimen
 
 @dataclass(frozen=True)
 class LayerScores:
-    """Scores of one probe at all layers: `development (layers,)` means, `test (layers, seeds, sentences)`."""
+    """Scores of one probe at all layers: `development (layers,)` means, `test (layers, seeds, sentences)`.
+
+    `read (seeds, items)` are the labels that a probe of words reads at its best layer.
+    """
 
     development: np.ndarray
     test: np.ndarray
+    read: np.ndarray | None = None
 
     @property
     def best(self) -> int:

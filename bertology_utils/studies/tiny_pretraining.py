@@ -1,7 +1,8 @@
 """Pre-trainings that last seconds: a small generated language, and the variants of section 6 that are compared on it.
 
-Depends on `grammar` (sentences), `objectives` (pairs), `multilingual` (the tiny specimen) and `mlm_training` (losses,
-optimiser). Nothing here is about the chapter's specimen: these models are born and forgotten inside one notebook.
+Depends on `grammar` (sentences), `objectives` (pairs), `multilingual` (the tiny specimen), `mlm_training` (losses) and
+`together` (all seeds at once). Nothing here is about the chapter's specimen: these models are born and forgotten inside
+one notebook.
 """
 
 from __future__ import annotations
@@ -25,15 +26,8 @@ from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.pretraining.objectives import next_sentence_pairs
 from bertology_utils.studies.multilingual import BilingualRecipe, tiny_specimen
 from bertology_utils.text import Encoding, encode_words, model_inputs, token_budget_batches
-from bertology_utils.tuning.mlm_training import (
-    mask_batch,
-    masked_logits,
-    masked_loss,
-    mlm_losses,
-    optimise,
-    special_ids,
-    train_mlm,
-)
+from bertology_utils.tuning.mlm_training import endless_batches, mask_batch, mlm_losses, special_ids, train_mlm
+from bertology_utils.tuning.together import Packed, Stack, descend_together, pack, train_together
 from bertology_utils.tuning.training import Examples, finetune
 
 if TYPE_CHECKING:
@@ -41,6 +35,7 @@ if TYPE_CHECKING:
     from bertology_utils.models import Specimen
 
 TINY = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=200, learning_rate=4e-3, budget=512)
+SEEDS = 8  # of every arm
 LIVE_REASON = "this claim is about other models than the specimen"
 INTRODUCING, KNOWN = ("a", "an"), ("a", "an", "the", "this", "that", "every")
 
@@ -109,7 +104,7 @@ def _with_determiner(words: tuple[str, ...], place: int, determiner: str) -> tup
 # ---------------------------------------------------------------- variants
 
 
-def over_seeds(make: Callable[[int], Specimen], seeds: int = 3) -> list[Specimen]:
+def over_seeds(make: Callable[[int], Specimen], seeds: int = SEEDS) -> list[Specimen]:
     """One model a seed."""
     return [make(seed) for seed in range(seeds)]
 
@@ -118,30 +113,43 @@ def pretrain(
     words: Sequence[str], sentences: Sequence[Sequence[str]], recipe: BilingualRecipe = TINY, seed: int = 0
 ) -> Specimen:
     """A masked LM with dynamic masks, trained from nothing on these sentences."""
-    return _trained(tiny_specimen(words, recipe, seed), sentences, recipe, seed)
-
-
-def _trained(specimen: Specimen, sentences, recipe: BilingualRecipe, seed: int) -> Specimen:
+    specimen = tiny_specimen(words, recipe, seed)
     rate, budget = recipe.learning_rate, recipe.budget
     return train_mlm(specimen, sentences, recipe.steps, seed, learning_rate=rate, budget=budget)[0]
+
+
+def pretrain_all(
+    words: Sequence[str], sentences: Sequence[Sequence[str]], recipe: BilingualRecipe = TINY, seeds: int = SEEDS
+) -> list[Specimen]:
+    """`pretrain` with the seeds 0, 1, ..., all at once."""
+    return _trained(_untrained(words, recipe, seeds), sentences, recipe, range(seeds))
+
+
+def _untrained(words: Sequence[str], recipe: BilingualRecipe, seeds: int) -> list[Specimen]:
+    return over_seeds(lambda seed: tiny_specimen(words, recipe, seed), seeds)
+
+
+def _trained(specimens: Sequence[Specimen], sentences, recipe: BilingualRecipe, seeds: Sequence[int]) -> list[Specimen]:
+    encodings = encode_words(specimens[0], sentences)
+    feeds = [endless_batches(s, encodings, seed, recipe.budget) for s, seed in zip(specimens, seeds, strict=True)]
+    return train_together(specimens, feeds, recipe.steps, recipe.learning_rate)
 
 
 def pretrain_static(
     words: Sequence[str],
     sentences: Sequence[Sequence[str]],
     recipe: BilingualRecipe = TINY,
-    seed: int = 0,
+    seeds: int = SEEDS,
     copies: int = 1,
-) -> Specimen:
+) -> list[Specimen]:
     """The same with masks drawn before training, one for each of `copies` copies of a sentence.
 
     The static masking that liu2019roberta compares with; devlin2019bert made ten copies.
     """
-    specimen = tiny_specimen(words, recipe, seed)
-    feed = static_batches(specimen, encode_words(specimen, list(sentences) * copies), seed, recipe.budget)
-    model = specimen.model
-    optimise(model, lambda: masked_loss(model, next(feed)).mean(), recipe.steps, recipe.learning_rate)
-    return specimen
+    fresh = _untrained(words, recipe, seeds)
+    encodings = encode_words(fresh[0], list(sentences) * copies)
+    feeds = [static_batches(specimen, encodings, seed, recipe.budget) for seed, specimen in enumerate(fresh)]
+    return train_together(fresh, feeds, recipe.steps, recipe.learning_rate)
 
 
 def static_batches(
@@ -171,34 +179,50 @@ def pretrain_pairs(
     words: Sequence[str],
     documents: Sequence,
     recipe: BilingualRecipe = TINY,
-    seed: int = 0,
+    seeds: int = SEEDS,
     next_sentence: bool = True,
-) -> Specimen:
-    """A masked LM on pairs of sentences, with next sentence prediction (half of the pairs random) or without it.
+) -> list[Specimen]:
+    """Masked LMs on pairs of sentences, with next sentence prediction (half of the pairs random) or without it.
 
     Without it all pairs are true. Both arms read the same number of pieces; they differ in the random second segments
     and in the extra loss.
     """
-    specimen = tiny_specimen(words, recipe, seed)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        whole = nn.ModuleDict({"model": specimen.model, "next": nn.Linear(recipe.width, 2)})
-    feed = pair_batches(specimen, documents, seed, recipe.budget, 0.5 if next_sentence else 1.0)
+    fresh = _untrained(words, recipe, seeds)
+    stack, heads = Stack([specimen.model for specimen in fresh]), _next_heads(recipe.width, seeds)
+    share = 0.5 if next_sentence else 1.0
+    feeds = [pair_batches(specimen, documents, seed, recipe.budget, share) for seed, specimen in enumerate(fresh)]
 
-    def loss() -> Tensor:
-        batch, labels = next(feed)
-        masked, hidden = _masked_and_hidden(whole["model"], batch)
-        return masked + nn.functional.cross_entropy(whole["next"](hidden[:, 0]), labels) if next_sentence else masked
+    def losses() -> Tensor:
+        batches, labels = zip(*map(next, feeds), strict=True)
+        batch = pack(batches)
+        hidden = stack.hidden(batch)
+        masked = stack.masked_losses(hidden, batch)
+        return masked + _next_losses(heads, hidden, batch, labels) if next_sentence else masked
 
-    optimise(whole, loss, recipe.steps, recipe.learning_rate)
-    return dataclasses.replace(specimen, model=specimen.model.eval())
+    weights = [*stack.weights.values(), *(heads if next_sentence else ())]
+    descend_together(weights, losses, recipe.steps, recipe.learning_rate)
+    stack.unstack()
+    return fresh
 
 
-def _masked_and_hidden(model: nn.Module, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-    """Mean masked loss (), and the last hidden states (batch, pieces, width)."""
-    chosen = batch["labels"] != IGNORED
-    logits, hidden = masked_logits(model, batch, chosen)
-    return nn.functional.cross_entropy(logits, batch["labels"][chosen]), hidden
+def _next_heads(width: int, seeds: int) -> tuple[Tensor, Tensor]:
+    """Weights (seeds, 2, width) and biases (seeds, 2) of one next-sentence classifier a seed."""
+    heads = []
+    for seed in range(seeds):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            heads.append(nn.Linear(width, 2))
+    stacked_heads = torch.func.stack_module_state(heads)[0]
+    return tuple(stacked_heads[name].detach().clone().requires_grad_(True) for name in ("weight", "bias"))
+
+
+def _next_losses(heads, hidden: Tensor, batch: Packed, labels: Sequence[Tensor]) -> Tensor:
+    """Mean next-sentence loss of each model at its [CLS]: (seeds,)."""
+    firsts = batch.firsts.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
+    logits = torch.baddbmm(heads[1].unsqueeze(1), hidden.gather(1, firsts), heads[0].transpose(1, 2))
+    gold = nn.utils.rnn.pad_sequence(list(labels), True, IGNORED)  # (seeds, sentences)
+    losses = nn.functional.cross_entropy(logits.transpose(1, 2), gold, ignore_index=IGNORED, reduction="none")
+    return losses.sum(1) / (gold != IGNORED).sum(1)
 
 
 def pair_batches(
@@ -230,12 +254,12 @@ def stacked(specimen: Specimen) -> Specimen:
 
 
 def pretrain_stacked(
-    words: Sequence[str], sentences: Sequence[Sequence[str]], recipe: BilingualRecipe = TINY, seed: int = 0
-) -> Specimen:
+    words: Sequence[str], sentences: Sequence[Sequence[str]], recipe: BilingualRecipe = TINY, seeds: int = SEEDS
+) -> list[Specimen]:
     """Half of the steps with half of the layers, then copied on top of themselves: 3/4 of the block passes."""
     half = dataclasses.replace(recipe, layers=recipe.layers // 2, steps=recipe.steps // 2)
-    shallow = pretrain(words, sentences, half, seed)
-    return _trained(stacked(shallow), sentences, half, seed + 1000)
+    deep = [stacked(shallow) for shallow in pretrain_all(words, sentences, half, seeds)]
+    return _trained(deep, sentences, half, range(1000, 1000 + seeds))
 
 
 # ---------------------------------------------------------------- measures

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from bertology_utils.instruments.attention import head_statistics, map_similarity
+from bertology_utils.instruments.attention import attention_maps, map_similarity, word_level_map
 from bertology_utils.studies.attention_effects import silenced_values
 from bertology_utils.tuning.changes import restored
 from bertology_utils.tuning.classification_tasks import task
@@ -26,6 +25,7 @@ from bertology_utils.tuning.regimens import INIT_DEVIATION
 from bertology_utils.tuning.training import Examples, FineTuned, batches, correctness, finetune, finetune_seeds
 
 if TYPE_CHECKING:
+    from bertology_utils.language.grammar import Sentence
     from bertology_utils.models import Specimen
 
 
@@ -109,10 +109,31 @@ def attention_change(before: Specimen, runs: Sequence[FineTuned], sentences: Seq
     return np.stack([1 - map_similarity(before, run.specimen, sentences).mean(-1) for run in runs])
 
 
-def separator_shift(before: Specimen, after: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """Growth of the attention to [SEP], in shares of each row, averaged over heads: (sentences, layers)."""
-    old, new = (head_statistics(specimen, sentences)["sep"].mean(-1) for specimen in (before, after))
-    return new - old
+def attention_targets(specimen: Specimen, sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
+    """Shares of attention averaged over heads: (sentences, layers) each.
+
+    sep: of all pieces on [SEP]; relation: of words on their grammatical head and dependents.
+    """
+    found = {name: np.empty((len(sentences), specimen.layers)) for name in ("sep", "relation")}
+    for index, encoding, maps in attention_maps(specimen, [sentence.words for sentence in sentences]):
+        separators = torch.tensor(encoding.input_ids) == specimen.tokenizer.sep_token_id
+        words = word_level_map(maps, encoding).numpy()  # (layers, heads, words, words)
+        related = np.zeros(words.shape[-2:], dtype=bool)
+        for head, dependent, _ in sentences[index].arcs():
+            related[head, dependent] = related[dependent, head] = True
+        found["sep"][index] = maps[..., separators].sum(-1).mean((-1, -2)).numpy()
+        found["relation"][index] = (words * related).sum(-1).mean((-1, -2))
+    return found
+
+
+def attention_shifts(
+    before: Mapping[str, np.ndarray], runs: Sequence[FineTuned], sentences: Sequence[Sentence], layers: int = 2
+) -> dict[str, np.ndarray]:
+    """Growth of `attention_targets` over fine-tuning, in the last `layers` layers: {target: (runs, sentences)}."""
+    after = [attention_targets(run.specimen, sentences) for run in runs]
+    return {
+        target: np.stack([(own[target] - old)[:, -layers:].mean(-1) for own in after]) for target, old in before.items()
+    }
 
 
 @torch.no_grad()
@@ -145,44 +166,64 @@ def restoration(
 # ---------------------------------------------------------------- seeds
 
 
-def seed_grid(
-    specimen: Specimen, train: Examples, test: Examples, starts: Sequence[int], orders: Sequence[int], **options
-) -> np.ndarray:
-    """Every start (new head) with every data order: (starts, orders, items) booleans; dodge2020finetuning."""
-    return np.stack(
-        [
-            [finetune(specimen, train, test, start, order_seed=order, **options).correct for order in orders]
-            for start in starts
-        ]
-    )
+def seed_series(
+    specimen: Specimen, train: Examples, test: Examples, seeds: Sequence[int], **options
+) -> dict[str, np.ndarray]:
+    """Runs of one recipe in three series of booleans (seeds, items); the factors are those of dodge2020finetuning.
 
-
-def extremes(scores: np.ndarray) -> dict[str, np.ndarray]:
-    """The best and the worst of several runs, chosen on the even items and scored on the odd ones.
-
-    `scores` is (runs, items); each result (odd items,). The extremes of scores that differ by chance alone would look
-    far apart on the items that chose them.
+    start: a new head each time, the data in the order of the first seed; order: the other way round; run: both new.
     """
-    chosen = scores[:, ::2].mean(1)
-    return {"best": scores[chosen.argmax(), 1::2], "worst": scores[chosen.argmin(), 1::2]}
+    first, *others = seeds
+
+    def score(start: int, order: int) -> np.ndarray:
+        return finetune(specimen, train, test, start, order_seed=order, **options).correct
+
+    common = score(first, first)  # a run of all three
+    places = {
+        "start": lambda seed: (seed, first),
+        "order": lambda seed: (first, seed),
+        "run": lambda seed: (seed, seed),
+    }
+    return {name: np.stack([common, *(score(*place(seed)) for seed in others)]) for name, place in places.items()}
 
 
-def false_wins(scores: np.ndarray, margin: float = 0.01) -> np.ndarray:
-    """For all ordered pairs of runs of one method, does the first win by more than `margin`? Booleans (pairs,).
+def spread_values(scores: np.ndarray) -> np.ndarray:
+    """The standard deviation of accuracy over runs, in points, as one value a run: (runs, items) to (runs,).
 
-    The chance that a change without any effect looks like a gain when each side is run once (crane2018questionable).
+    Jackknife pseudo-values: their mean is the deviation, their spread says how surely so many runs tell it.
     """
-    means = scores.mean(-1)
-    return np.array([first - second > margin for first, second in permutations(means, 2)])
+    points = 100.0 * scores.mean(1)
+    runs = len(points)
+    without = [np.delete(points, i).std(ddof=1) for i in range(runs)]
+    return runs * points.std(ddof=1) - (runs - 1) * np.array(without)
 
 
-def grid_samples(grid: np.ndarray) -> dict[str, np.ndarray]:
-    """Samples of a seed grid (starts, orders, items): best and worst start, order and run, and false wins."""
-    starts, orders, runs = grid.mean(1), grid.mean(0), grid.reshape(-1, grid.shape[-1])
-    samples = dict(extremes(runs), false_win=false_wins(runs))
-    for factor, scores in (("start", starts), ("order", orders)):
-        samples |= {f"{side}_{factor}": values for side, values in extremes(scores).items()}
-    return samples
+def chance_spread(scores: np.ndarray, least: float = 0.0) -> float:
+    """The standard deviation that accuracy would show over runs whose true accuracies have a deviation of `least`.
+
+    Both in points. With none, runs are right on different items by chance alone, as if on each item they had changed
+    places; `permuted_spreads` draws what this is the mean square of.
+    """
+    of_items = scores.var(0, ddof=1).sum() / scores.shape[1] ** 2
+    return float(np.sqrt(1e4 * of_items + least**2))
+
+
+def permuted_spreads(scores: np.ndarray, draws: int = 1000, seed: int = 0) -> np.ndarray:
+    """Standard deviations over runs of which none differs: on each item the runs change places; (draws,)."""
+    rng = np.random.default_rng(seed)
+    return np.array([100.0 * rng.permuted(scores, axis=0).mean(1).std(ddof=1) for _ in range(draws)])
+
+
+def spread_samples(series: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """`spread_values` of each of `seed_series`, and the least spreads that would matter, by chance and by seeds.
+
+    run_floor: one run truly beats another by more than a point in one of five pairs; start_floor and order_floor: half
+    a point of deviation; drama_floor: a point, so that of twenty starts the best lies almost four above the worst.
+    """
+    least = {"run": 0.84, "start": 0.5, "order": 0.5}
+    spreads = {f"{name}_spread": spread_values(scores) for name, scores in series.items()}
+    floors = {f"{name}_floor": chance_spread(scores, least[name]) for name, scores in series.items()}
+    return spreads | floors | {"drama_floor": chance_spread(series["start"], 1.0)}
 
 
 def best_of(scores: Sequence[float], most: int | None = None) -> np.ndarray:

@@ -22,10 +22,7 @@ def descend(groups: Sequence[Mapping], loss_of_step: Callable[[], Tensor], steps
     """
     optimiser = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-    warmup = max(1, steps // 10)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
-    )
+    schedule = learning_rates(optimiser, steps)
     losses = []
     for _ in range(steps):
         loss = loss_of_step()
@@ -37,6 +34,14 @@ def descend(groups: Sequence[Mapping], loss_of_step: Callable[[], Tensor], steps
         losses.append(float(loss.detach()))
     optimiser.zero_grad(set_to_none=True)
     return np.array(losses)
+
+
+def learning_rates(optimiser: torch.optim.Optimizer, steps: int) -> torch.optim.lr_scheduler.LambdaLR:
+    """The schedule: a tenth of the steps up to the peak, then linearly down to 0."""
+    warmup = max(1, steps // 10)
+    return torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
+    )
 
 
 def trainable(module: nn.Module) -> list[nn.Parameter]:

@@ -121,3 +121,9 @@ def who_acts(n: int, split: str = "train", seed: int = 0) -> Examples:
         sentences.append(frame.format(a=a, b=b, v=verb).split())
         labels.append(label)
     return Examples(sentences, labels)
+
+
+def beings(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The person and the animal of each sentence of `who_acts`: what its items share, and what is to be known."""
+    known = {word for words in (*PEOPLE, *ANIMALS) for word in words.split()}
+    return [[word for word in sentence if word in known] for sentence in sentences]

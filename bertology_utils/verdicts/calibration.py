@@ -4,17 +4,28 @@ on `estimation` and the formulas of `predictions`.
 Two arms are judged on the same items by the same seeds. Whether an item is right has a part of the seed, of its unit,
 of the item and of chance; the truth is the mean over all seeds and units that could have been drawn (with one seed: of
 that seed). At the bar, a decision is wrong in either direction; each side is counted by itself, 2.5 % being nominal.
+Two other estimators stand beside the book's; see `yardsticks`.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
+from bertology_utils.files import read_csv, write_csv
 from bertology_utils.samples import by_unit
+from bertology_utils.verdicts import yardsticks
 from bertology_utils.verdicts.predictions import parse
+
+PATH = Path("results") / "calibration.csv"
+NEW, OLD, M = "today's", "the former", "M"
+COVERED = (0.93, 0.98)
+WRONG = 0.03  # at most, on each side
+CHANCE = 3.0  # standard errors of so many repeats that excuse a miss: one of 700 designs and sides, by chance
+SLOW = 20  # repeats of today's for one of the former, which resamples
 
 MIXES = {  # standard deviations on the probit scale: seeds, units, items (chance has 1)
     "items vary": (0.05, 0.2, 0.8),
@@ -24,6 +35,7 @@ MIXES = {  # standard deviations on the probit scale: seeds, units, items (chanc
 SEEDS = (1, 2, 3, 5, 10)
 ITEMS = (16, 64, 300, 2000)
 UNITS = (8, 16, 40, 200)
+AUDIT = ((3, 64, 0.137), (3, 64, 0.186), (3, 300, 0.137), (2, 52, 0.186))  # seeds, items, difference: what M decides
 Interval = Callable[[str, dict[str, np.ndarray]], tuple[float, float]]
 Draw = Callable[[np.random.Generator], tuple[dict[str, np.ndarray], float]]
 
@@ -49,6 +61,7 @@ class Calibration:
         width: median width.
     """
 
+    estimator: str
     kind: str
     design: str
     repeats: int
@@ -65,8 +78,9 @@ def judged_interval(formula: str, samples: dict[str, np.ndarray]) -> tuple[float
     return clause.low, clause.high
 
 
-def calibrate(design: Design, interval: Interval, repeats: int, seed: int = 0) -> Calibration:
-    """Coverage, wrong decisions and decided share of an interval on one design."""
+def calibrate(design: Design, estimator: str = NEW, repeats: int = 1000, seed: int = 0) -> Calibration:
+    """Coverage, wrong decisions and decided share of an estimator's intervals on one design."""
+    interval = ESTIMATORS[estimator]
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(repeats):
@@ -76,7 +90,78 @@ def calibrate(design: Design, interval: Interval, repeats: int, seed: int = 0) -
     above, below = (low > truth + 1e-12).mean(), (high < truth - 1e-12).mean()
     decided = (np.sign(low) * np.sign(high) > 0).mean()
     shares = (1 - above - below, above, below, decided, np.median(high - low))
-    return Calibration(design.kind, design.name, repeats, *(round(float(share), 4) for share in shares))
+    return Calibration(estimator, design.kind, design.name, repeats, *(round(float(share), 4) for share in shares))
+
+
+ESTIMATORS: dict[str, Interval] = {NEW: judged_interval, OLD: yardsticks.bootstrapped, M: yardsticks.crossed}
+
+
+def calibrations(repeats: int, chosen: Iterable[Design] | None = None) -> Iterator[Calibration]:
+    """All designs by today's estimator, and by the others where they are defined."""
+    for design in designs() if chosen is None else chosen:
+        yield calibrate(design, NEW, repeats)
+        yield calibrate(design, OLD, max(repeats // SLOW, 10))
+        if design.kind == "audit":
+            yield calibrate(design, M, repeats)
+
+
+def misses(found: Calibration) -> list[str]:
+    """What a calibration misses by more than chance, in words."""
+
+    def error(share: float) -> float:
+        return CHANCE * float(np.sqrt(share * (1 - share) / found.repeats))
+
+    low, high = COVERED
+    said = [f"covers {found.coverage:.3f}"] if found.coverage < low - error(low) else []
+    said += [f"covers {found.coverage:.3f}, more than it should"] if found.coverage > high + error(high) else []
+    sides = {"above": found.above, "below": found.below}
+    return said + [f"lies {side} in {share:.3f}" for side, share in sides.items() if share > WRONG + error(WRONG)]
+
+
+def behind(found: Iterable[Calibration]) -> list[str]:
+    """The audit's designs on which today's estimator decides less than M, by more than chance."""
+    decided: dict[str, dict[str, Calibration]] = {}
+    for calibration in found:
+        if calibration.kind == "audit":
+            decided.setdefault(calibration.design, {})[calibration.estimator] = calibration
+    return [
+        f"{design}: decides {both[NEW].decided:.3f}, M {both[M].decided:.3f}"
+        for design, both in decided.items()
+        if both[NEW].decided < both[M].decided - CHANCE * float(np.sqrt(0.25 / both[M].repeats))
+    ]
+
+
+def by_kind(found: Iterable[Calibration]) -> list[tuple[str, ...]]:
+    """One row an estimator and kind of design: how many, coverage from to, the worse wrong side, decided, misses."""
+    groups: dict[tuple[str, str], list[Calibration]] = {}
+    for calibration in found:
+        groups.setdefault((calibration.estimator, calibration.kind), []).append(calibration)
+    return [
+        (
+            *group,
+            str(len(rows)),
+            f"{min(row.coverage for row in rows):.3f} to {max(row.coverage for row in rows):.3f}",
+            f"{max(max(row.above, row.below) for row in rows):.3f}",
+            f"{np.mean([row.decided for row in rows]):.3f}",
+            str(sum(bool(misses(row)) for row in rows)),
+        )
+        for group, rows in groups.items()
+    ]
+
+
+KIND_COLUMNS = ("estimator", "kind", "designs", "coverage", "worse side", "decided", "miss")
+
+
+def write(path: Path, found: Iterable[Calibration], origin: Mapping[str, str]) -> None:
+    """One row a design and estimator, with commit and date."""
+    rows = [asdict(calibration) | dict(origin) for calibration in found]
+    write_csv(path, rows, [*(field.name for field in fields(Calibration)), "commit", "date"])
+
+
+def read(path: Path) -> list[Calibration]:
+    """The calibrations of a file, none where there is no file."""
+    kinds = {field.name: field.type for field in fields(Calibration)}
+    return [Calibration(**{name: kind(row[name]) for name, kind in kinds.items()}) for row in read_csv(path)]
 
 
 def two_arms(
@@ -161,6 +246,9 @@ def designs() -> Iterator[Design]:
         for seeds, items in ((1, 64), (3, 64), (5, 300)):
             yield Design("conjunction", f"{seeds} seeds, {items} items, {label}", "min(a - b, a - c)",
                          partial(conjunction, seeds, items, mix))  # fmt: skip
+        for seeds, items, effect in AUDIT:
+            draw = partial(two_arms, seeds, items, 0, mix, (0.6 + effect, 0.6))
+            yield Design("audit", f"{seeds} seeds, {items} items, {effect} apart, {label}", "a - b", draw)
     for n in (16, 20, 64, 300, 2000):
         for ends in ((0.02, 0.2), (0.2, 0.8), (0.8, 0.98)):
             yield Design("proportion", f"{n} items, {ends[0]} to {ends[1]}", "a", partial(one_proportion, n, ends))

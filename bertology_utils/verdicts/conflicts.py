@@ -1,23 +1,26 @@
 """Claims that pull against each other, and the axis on which one run can tell them apart. Depends on `predictions`.
 
 Conflicts are data (`claims/conflicts.yaml`). Where a conflict has an axis, each side names the region that its study
-predicts; the regions stand in the file before any run. The run's interval against the regions gives the outcome.
+predicts; the regions stand in the file before any run. The run's interval against the regions gives the outcome: a side
+is supported if the other one is refuted and the run's value differs from that of untrained twins.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from math import inf
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from bertology_utils.errors import BertologyError, unknown
-from bertology_utils.files import read_yaml
+from bertology_utils.files import read_json, read_yaml
+from bertology_utils.samples import packed, unpacked
 from bertology_utils.statistics import Measurement
-from bertology_utils.verdicts.predictions import REPLICATES, parse
+from bertology_utils.verdicts.predictions import REPLICATES, ROUNDING, contrast, parse, stacked
 
 CONFLICTS = Path(__file__).parents[1] / "claims" / "conflicts.yaml"
 KINDS = ("contradiction", "tension", "method", "caveat", "reading")
@@ -131,6 +134,12 @@ class Axis(BaseModel):
         able = not self.given or all(c.verdict == REPLICATES for c in parse(self.given).judge(samples))
         return Evidence(rows, able)
 
+    @property
+    def names(self) -> set[str]:
+        """The samples that its formulas name."""
+        formulas = [*(f"{row} > 0" for row in self.rows.values()), *filter(None, [self.given])]
+        return set().union(*(parse(formula).names for formula in formulas))
+
     def outcome(self, measured: Mapping[str, Measurement]) -> str:
         """Which side a measurement favours: `first`, `second`, `both`, `neither` or `undecided`."""
         return favoured(*(side.fit(measured) for side in self.sides))
@@ -149,22 +158,105 @@ def favoured(first: str, second: str) -> str:
     return outcomes.get((first, second), "neither" if first == second == OUTSIDE else "undecided")
 
 
-def sentence(axis: Axis, model: Evidence, twin: Evidence) -> str:
-    """Which side the run favours, from its intervals against both regions, and whether the untrained twin does too."""
-    first, second = (f"“{side.label}”" for side in axis.sides)
-    outcome = axis.outcome(model.rows)
-    told = {
-        "first": f"favours {first} over {second}",
-        "second": f"favours {second} over {first}",
-        "both": f"bears out both {first} and {second}",
-        "neither": f"favours neither {first} nor {second}",
-        "undecided": f"leaves it undecided between {first} and {second}",
-    }[outcome]
-    values = "; ".join(f"{row} {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]" for row, m in model.rows.items())
-    if not model.able:
-        return f"This run cannot tell, because its positive control does not hold ({axis.given}): {values}."
-    alike = twin.able and outcome != "undecided" and axis.outcome(twin.rows) == outcome
-    return f"This run {told}: {values}.{' So does its untrained twin.' if alike else ''}"
+@dataclass(frozen=True)
+class Settled:
+    """What one run says on an axis.
+
+    Attributes:
+        differs: whether the model's value on some row differs from that of its untrained twins, by a tested difference.
+        published: the studies' own values on the same scale.
+    """
+
+    axis: Axis
+    model: Evidence
+    twins: Evidence
+    differs: bool
+    published: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> str:
+        """`first` or `second` where one side is supported, the other refuted, and training is why; `both`, `neither`,
+        `undecided`; `unspecific` where untrained twins are on that side too; `unable` without the positive control."""
+        if not self.model.able:
+            return "unable"
+        found = self.axis.outcome(self.model.rows)
+        alike = self.twins.able and self.axis.outcome(self.twins.rows) == found
+        return "unspecific" if found in ("first", "second") and (alike or not self.differs) else found
+
+    @property
+    def sentence(self) -> str:
+        """Which side the run supports, with its values."""
+        values = "; ".join(f"{row} {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]" for row, m in self.model.rows.items())
+        return f"This run {self._told()}: {values}."
+
+    def _told(self) -> str:
+        first, second = (f"“{side.label}”" for side in self.axis.sides)
+        winner, loser = (first, second) if self.axis.outcome(self.model.rows) == "first" else (second, first)
+        return {
+            "first": f"supports {first} over {second}",
+            "second": f"supports {second} over {first}",
+            "both": f"bears out both {first} and {second}",
+            "neither": f"supports neither {first} nor {second}",
+            "undecided": f"leaves it undecided between {first} and {second}",
+            "unspecific": f"lies with {winner} and not with {loser}, but shows no difference to its untrained twins, "
+            "so that neither is supported",
+            "unable": f"cannot tell, because its positive control does not hold ({self.axis.given})",
+        }[self.outcome]
+
+
+def settled(
+    axis: Axis,
+    samples: Mapping[str, object],
+    twins: Sequence[Mapping[str, object]],
+    published: Mapping[str, float] | None = None,
+) -> Settled:
+    """What the samples of a model and of its untrained twins say on an axis.
+
+    Raises:
+        BertologyError: a sample that a formula names is missing, or a formula divides by zero.
+    """
+    model = axis.evidence(samples)
+    untrained = axis.evidence(stacked([{name: twin[name] for name in axis.names} for twin in twins]))
+    leads = (contrast(parse(f"{formula} > 0"), None, samples, twins) for formula in axis.rows.values())
+    differs = any(lead is not None and not lead.low <= ROUNDING <= lead.high for lead in leads)
+    return Settled(axis, model, untrained, differs, dict(published or {}))
+
+
+def samples_to_keep(
+    axis: Axis, runs: Sequence[Mapping[str, object]], published: Mapping[str, float] | None
+) -> dict[str, Any]:
+    """What a record keeps of an axis: the samples of the model and of its twins that its formulas name."""
+    model, *twins = [{name: packed(np.asanyarray(samples[name])) for name in sorted(axis.names)} for samples in runs]
+    values = {label: float(value) for label, value in (published or {}).items()}
+    return {"samples": model, "control_samples": twins, "published": values}
+
+
+def read_settled(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """What records say on the axes, judged by today's formulas and estimator; the first record of a run counts.
+
+    Records from before 2026-11-26 hold nothing of the kind, and axes whose formulas name other samples by now are left
+    out.
+    """
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for path in paths:
+        record = read_json(path)
+        for name, entry in (record.get("axes") or {}).items() if isinstance(record, dict) else ():
+            key = (name, record["run"]["model"], record["run"]["profile"])
+            if name in axes() and key not in found and (said := _from_record(axes()[name], entry)):
+                found[key] = dict(zip(("axis", "model", "profile"), key, strict=True)) | said
+    return list(found.values())
+
+
+def _from_record(axis: Axis, entry: Mapping[str, Any]) -> dict[str, Any] | None:
+    runs = [entry["samples"], *entry["control_samples"]]
+    model, *twins = [{name: unpacked(sample) for name, sample in run.items()} for run in runs]
+    try:
+        found = settled(axis, model, twins, entry["published"])
+    except (BertologyError, KeyError):
+        return None
+    rows, control = ({row: [m.value, m.low, m.high] for row, m in e.rows.items()} for e in (found.model, found.twins))
+    said = {"rows": rows, "twins": control, "outcome": found.outcome, "sentence": found.sentence}
+    return said | {"published": dict(found.published)}
 
 
 class Conflict(BaseModel):

@@ -53,7 +53,7 @@ def piecewise(node: ast.expr, means: Mapping[str, float]) -> Piece:
         case ast.Constant(value=value):
             return Linear(float(value))
         case ast.UnaryOp(operand=operand):
-            return _lifted(lambda piece, _: piece.scaled(-1.0), piecewise(operand, means), Linear(0.0), (-1, 1))
+            return _combined(ast.Sub, Linear(0.0), piecewise(operand, means))
         case ast.BinOp(left=left, op=op, right=right):
             return _combined(type(op), piecewise(left, means), piecewise(right, means), node)
         case ast.Call(func=ast.Name(id="abs"), args=[inner]):
@@ -77,30 +77,37 @@ def renamed(piece: Piece, prefix: str) -> Piece:
 
 
 def _combined(op: type, left: Piece, right: Piece, node: ast.expr | None = None) -> Piece:
-    if op is ast.Div and right.value == 0:
-        raise NoRatio(f"{ast.unparse(node)} is not defined: {ast.unparse(node.right)} is zero")
-    signs = {
-        ast.Add: (1, 1),
-        ast.Sub: (1, -1),
-        ast.Mult: (right.value, left.value),
-        ast.Div: (right.value, -left.value * right.value),
-    }[op]
-    apply = {
-        ast.Add: Linear.plus,
-        ast.Sub: lambda a, b: a.plus(b, -1.0),
-        ast.Mult: Linear.__mul__,
-        ast.Div: Linear.__truediv__,
-    }[op]
-    return _lifted(apply, left, right, signs)
+    if op is ast.Div:
+        if right.value == 0:
+            raise NoRatio(f"{ast.unparse(node)} is not defined: {ast.unparse(node.right)} is zero")
+        return _lifted(Linear.__truediv__, left, _of_one_sign(right), lambda a, b: (b, -a))
+    if op is ast.Mult:
+        return _lifted(Linear.__mul__, left, right, lambda a, b: (b, a))
+    sign = -1.0 if op is ast.Sub else 1.0
+    return _lifted(lambda a, b: a.plus(b, sign), left, right, lambda a, b: (1.0, sign))
 
 
-def _lifted(apply: Callable[[Linear, Linear], Linear], left: Piece, right: Piece, signs: tuple[float, float]) -> Piece:
-    """An operation on pieces, done inside their minima and maxima; where it falls, these change places."""
+def _of_one_sign(divisor: Piece) -> Piece:
+    """A divisor without the options beyond zero: between them and the measured one no ratio is defined."""
+    if isinstance(divisor, Linear):
+        return divisor
+    options = tuple(_of_one_sign(option) for option in divisor.options if option.value * divisor.value > 0)
+    return options[0] if len(options) == 1 else Extreme(divisor.kind, options)
+
+
+def _lifted(
+    apply: Callable[[Linear, Linear], Linear], left: Piece, right: Piece,
+    slopes: Callable[[float, float], tuple[float, float]],
+) -> Piece:  # fmt: skip
+    """An operation on pieces, done inside their minima and maxima; where it falls, these change places.
+
+    `slopes` gives the signs of its slopes in either operand at their values.
+    """
     for i, piece in enumerate((left, right)):
         if isinstance(piece, Extreme):
-            kind = piece.kind if signs[i] >= 0 else OTHER[piece.kind]
+            kind = piece.kind if slopes(left.value, right.value)[i] >= 0 else OTHER[piece.kind]
             pairs = [(option, right) if i == 0 else (left, option) for option in piece.options]
-            return Extreme(kind, tuple(_lifted(apply, *pair, signs) for pair in pairs))
+            return Extreme(kind, tuple(_lifted(apply, *pair, slopes) for pair in pairs))
     return apply(left, right)
 
 

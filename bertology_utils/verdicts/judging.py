@@ -32,6 +32,7 @@ from bertology_utils.verdicts.predictions import (
     outcome,
     parse,
     stacked,
+    surely,
     verdict,
     without_say,
 )
@@ -71,7 +72,8 @@ def judge_claim(claim: Claim, samples: Mapping[str, Any], twins: Sequence[Mappin
     prediction, given = _predictions(claim)
     model = judge(prediction, given, samples)
     control = without_say(judge(prediction, given, stacked(twins)), claim.failure)
-    lead = contrast(prediction, given, samples, twins) if claim.specific else None
+    ability = given if claim.failure else None
+    lead = contrast(prediction, ability, samples, twins) if claim.specific else None
     return Tested(verdict(model, control, lead, claim.specific), model, control, lead)
 
 
@@ -107,7 +109,7 @@ def _from_intervals(claim: Claim, result: Mapping[str, Any]) -> Tested | None:
             return None
         judged.append(concluded(tuple(clauses), tuple(conditions)))
     model, twins = judged[0], without_say(judged[1], claim.failure)
-    lead = _lead(model, judged[1]) if claim.specific else None
+    lead = _lead(model, judged[1], claim.failure) if claim.specific else None
     return Tested(verdict(model, twins, lead, claim.specific), model, twins, lead)
 
 
@@ -144,10 +146,11 @@ def _number(node: ast.expr) -> float | None:
     return float(node.value) if isinstance(node, ast.Constant) else None
 
 
-def _lead(model: Judgement, twins: Judgement) -> Contrast | None:
+def _lead(model: Judgement, twins: Judgement, failure: bool) -> Contrast | None:
     """The model's lead over its twin as if they had been measured on different items."""
     found = []
-    for mine, theirs in zip((*model.clauses, *model.conditions), (*twins.clauses, *twins.conditions), strict=True):
+    sides = ((*own.clauses, *(own.conditions if failure else ())) for own in (model, twins))
+    for mine, theirs in zip(*sides, strict=True):
         value, half = mine.effect - theirs.effect, REACH * float(np.hypot(mine.error, theirs.error))
         found.append(Contrast(mine.text, value, value - half, value + half, 1))
-    return max(found, key=lambda lead: lead.low / ((lead.high - lead.low) or 1e-12), default=None)
+    return max(found, key=lambda lead: surely(lead.low, lead.high), default=None)

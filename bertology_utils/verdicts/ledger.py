@@ -262,6 +262,7 @@ def _result_row(result: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, 
     row = {field: result.get(field) for field in RESULT_FIELDS}
     row["commit"], row["date"] = run.get("commit"), run.get("when")
     details = {name: result.get(name) for name in ("prediction", "model_verdict", "control_verdict")}
+    details["intervals_only"] = bool(result.get("clauses")) and not result.get("samples")
     return row | details | {name: result.get(name, []) for name in ("clauses", "control_clauses", "conditions")}
 
 

@@ -21,7 +21,8 @@ from bertology_utils.verdicts.formulas import Bounds, Clause, NoRatio, clauses_o
 
 ROUNDING = 1e-9  # equal means, a margin added and taken off again
 REACH = 1.96
-POWER = 0.8
+MOST = 1000
+ENDLESS = "over a thousand times as much"
 
 REPLICATES = "replicates"
 NOT_SPECIFIC = "replicates (not specific)"
@@ -45,7 +46,7 @@ class ClauseResult:
         smallest: the smallest effect that would matter; 0 where the clause is a bar.
         p: one-sided p of the hypothesis that the effect is at most `smallest`.
         error: standard error of the effect; 0 where it is exact.
-        needs: how many times as many seeds or units would settle an underpowered clause, in words.
+        needs, factor: how many seeds or units would settle an underpowered clause, in words and as a multiple.
         capped: whether it falls short only of a smallest effect that no score could have reached.
     """
 
@@ -60,6 +61,7 @@ class ClauseResult:
     p: float = 1.0
     error: float = 0.0
     needs: str = ""
+    factor: float = 0.0
     capped: bool = False
 
     @property
@@ -124,12 +126,22 @@ def _judged(clause: Clause, arrays: Samples) -> ClauseResult:
     low, high, active = bounds.low(), bounds.high(), bounds.active
     word = outcome(low, high, clause.smallest)
     capped = word in (WEAKER, CONTRADICTS) and high > -ROUNDING and clause.out_of_reach(arrays, means)
-    word = UNDERPOWERED if capped else word
+    wanting = ("", 0.0)
+    if word == UNDERPOWERED:
+        wanting = needs(active, clause.smallest, arrays, clause.names)
     return ClauseResult(
-        clause.text, *clause.sides(means), piece.value, low, high, clause.smallest, word,
-        bounds.p_above(clause.smallest), active.error,
-        needs(active, clause.smallest, arrays, clause.names) if word == UNDERPOWERED and not capped else "", capped,
-    )  # fmt: skip
+        clause.text,
+        *clause.sides(means),
+        piece.value,
+        low,
+        high,
+        clause.smallest,
+        UNDERPOWERED if capped else word,
+        bounds.p_above(clause.smallest),
+        active.error,
+        *wanting,
+        capped,
+    )
 
 
 def outcome(low: float, high: float, smallest: float) -> str:
@@ -141,29 +153,35 @@ def outcome(low: float, high: float, smallest: float) -> str:
     return UNDERPOWERED
 
 
-def needs(active: Estimate, smallest: float, arrays: Samples, names: set[str]) -> str:
-    """How many seeds or units would settle a clause, if its effect is what was measured."""
+def needs(active: Estimate, smallest: float, arrays: Samples, names: set[str]) -> tuple[str, float]:
+    """What would settle a clause whose effect is what was measured: so many seeds or units in words, and how many times
+    as many; 0 times where no amount would do."""
     allowed = ((active.value - smallest) / REACH) ** 2
     shapes = [arrays[name].shape for name in names if arrays[name].ndim]
     if not shapes or not allowed:
-        return "it lies on the border"
-    seeds = max((shape[0] for shape in shapes if len(shape) == 2), default=1)
-    units = max(shape[-1] for shape in shapes)
-    options = [
-        (count * (part + active.rest) / (allowed - other), count, name)
-        for count, part, other, name in (
-            (units, active.unit_part, active.seed_part, "units"),
-            (seeds, active.seed_part, active.unit_part, "seeds"),
-        )
+        return "it lies on the border", 0.0
+    counts = {
+        "units": (max(shape[-1] for shape in shapes), active.unit_part, active.seed_part),
+        "seeds": (
+            max((shape[0] for shape in shapes if len(shape) == 2), default=1),
+            active.seed_part,
+            active.unit_part,
+        ),
+    }
+    factors = {
+        name: (part + active.rest) / (allowed - other)
+        for name, (count, part, other) in counts.items()
         if count > 1 and allowed > other
-    ]
-    if not options:
-        both = (active.error**2) / allowed
-        return f"about {both:.0f} times as many seeds and units" if both < 1000 else "over a thousand times as much"
-    wanted, count, name = min(options, key=lambda option: option[0] / option[1])
-    if wanted > 1000 * count:
-        return "over a thousand times as much"
-    return f"about {_rounded(max(wanted, count + 1))} {name} in place of {count}"
+    }
+    if not factors:
+        factor = active.error**2 / allowed
+        return (f"about {factor:.0f} times as many seeds and units", factor) if factor < MOST else (ENDLESS, 0.0)
+    name, factor = min(factors.items(), key=lambda pair: pair[1])
+    if factor > MOST:
+        return ENDLESS, 0.0
+    count = counts[name][0]
+    wanted = max(count * factor, count + 1)
+    return f"about {_rounded(wanted)} {name} in place of {count:,}", wanted / count
 
 
 def _rounded(count: float) -> str:
@@ -263,16 +281,16 @@ class Contrast:
 
 def contrast(
     prediction: Prediction,
-    given: Prediction | None,
+    ability: Prediction | None,
     samples: Mapping[str, object],
     twins: Sequence[Mapping[str, object]],
 ) -> Contrast | None:
     """By how much the model leads its twins, on the clause where it leads most surely; None where a ratio is missing.
 
-    The clauses of a positive control count too: that the model can do what an untrained network cannot is what training
-    taught, where the claim is how it fails at more.
+    Of a claim of failure the clauses of its positive control, `ability`, count too: what training taught is then that the
+    model can do at all what an untrained network cannot.
     """
-    clauses = [*prediction.clauses, *(given.clauses if given else ())]
+    clauses = [*prediction.clauses, *(ability.clauses if ability else ())]
     names = names_of(clauses)
     own = as_samples({name: samples[name] for name in sorted(names)})
     other = stacked([{name: twin[name] for name in names} for twin in twins])
@@ -287,8 +305,13 @@ def contrast(
         piece = difference(renamed(pair[0], "model."), renamed(pair[1], "twin."))
         bounds = Bounds(piece, lambda linear: estimate(linear, joint))
         low, high = bounds.low(ALPHA / len(clauses)), bounds.high(ALPHA / len(clauses))
-        found.append((low / ((high - low) or 1e-12), Contrast(clause.text, piece.value, low, high, len(twins))))
+        found.append((surely(low, high), Contrast(clause.text, piece.value, low, high, len(twins))))
     return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def surely(low: float, high: float) -> float:
+    """How surely an effect with this interval lies above zero, to be compared; an exact one at most or least surely."""
+    return low / (high - low) if high > low else np.inf if low > ROUNDING else -np.inf
 
 
 def stacked(twins: Sequence[Mapping[str, object]]) -> dict[str, np.ndarray]:

@@ -51,7 +51,8 @@ def keep(jobs: Iterable[Job]) -> list[Path]:
         if job.claims:
             record = _joined(_recorded_chapter(path, job), record)
         run = {key: value for key, value in record["run"].items() if key != "freshness"}
-        write_json(path, _rounded(record | {"run": run}))
+        kept = {key: value for key, value in record.items() if key != "seconds"}  # they differ from run to run
+        write_json(path, _rounded(kept | {"run": run}))
         written.append(path)
     return written
 
@@ -88,7 +89,9 @@ def _joined(kept: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any
     results = [new.pop(result["id"], result) for result in kept["results"]] + list(new.values())
     named = {name for result in results for name in result["data"].split(" + ")}
     sets = kept["data_sets"] | record["data_sets"]
-    return {**kept, "results": results, "data_sets": {name: sets[name] for name in sorted(named & set(sets))}}
+    own = {"data_sets": {name: sets[name] for name in sorted(named & set(sets))}}
+    own["axes"] = {**kept.get("axes", {}), **record.get("axes", {})}
+    return {**kept, "results": results, **own}
 
 
 def _rounded(value: Any) -> Any:

@@ -25,6 +25,7 @@ from bertology_utils.verdicts.recorded import result_of
 
 PATH = Path("results") / "reruns.csv"
 CHECKS = Path("results") / "interval_checks.csv"
+MEANING_SINCE = datetime(2026, 11, 26, 13, tzinfo=UTC)  # verdicts from before mean other things
 DECIDED = {REPLICATES: True, NOT_SPECIFIC: True, WEAKER: None, CONTRADICTS: False}
 
 
@@ -169,8 +170,8 @@ def read(path: Path) -> list[Verdict]:
 
 
 def current(verdicts: Iterable[Verdict], amended: Mapping[str, datetime | None]) -> list[Verdict]:
-    """Those of claims that were not amended since; a date without a time is the beginning of that day."""
-    return [v for v in verdicts if (changed := amended.get(v.claim)) is None or _moment(v.date) >= changed]
+    """Those of claims that were not amended since, in today's words; a date without a time is the day's beginning."""
+    return [v for v in verdicts if _moment(v.date) >= max(MEANING_SINCE, amended.get(v.claim) or MEANING_SINCE)]
 
 
 def current_checks(checks: Iterable[IntervalCheck], verdicts: Iterable[Verdict]) -> list[IntervalCheck]:

@@ -1,6 +1,6 @@
 // Opens every page of the built book in a headless browser, over localhost, and prints what is wrong as one JSON object:
 // requests to the outside, console errors, failed loads, serious accessibility findings, broken fragments, sideways scrolling,
-// and whether the ledger's filter and the explorers work by keyboard. usage: node check.mjs HTML_FOLDER SCREENSHOT_FOLDER CHROMIUM
+// and whether the ledger's filter, the explorers and the folds of cards work by keyboard. usage: node check.mjs HTML_FOLDER SCREENSHOT_FOLDER CHROMIUM
 import { createServer } from "node:http";
 import { readFile, readdir, mkdir } from "node:fs/promises";
 import { extname, join, normalize, relative } from "node:path";
@@ -33,7 +33,7 @@ async function pagesBelow(folder) {
     .filter((name) => /^(book|notebooks)\//.test(name)).sort();
 }
 
-const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], ledger: [], explorers: [], file: [] };
+const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], ledger: [], explorers: [], folds: [], file: [] };
 
 function watch(page, name, allowed) {
   page.on("request", (r) => { if (!r.url().startsWith(allowed) && !/^(data|blob):/.test(r.url())) problems.outside.push(`${name}: ${r.url()}`); });
@@ -144,6 +144,21 @@ async function explorersWithoutScript(browser, name, content) {
   await context.close();
 }
 
+// Cards and strips hold everything but one line behind folds: the summary is reached by Tab and opens by Enter.
+async function foldsByKeyboard(browser, name, fold, content) {
+  const page = await browser.newPage({ viewport: SIZES.phone });
+  await page.goto(`${origin}/${name}`);
+  const first = page.locator(fold).first();
+  if (!(await first.count())) { problems.folds.push(`${name}: no ${fold}`); return page.close(); }
+  const open = () => first.evaluate((e) => e.open), before = await open();
+  await first.locator("summary").first().focus();
+  await page.keyboard.press("Enter");
+  if ((await open()) === before) problems.folds.push(`${name}: Enter does not turn ${fold}`);
+  if (before) await page.keyboard.press("Enter");
+  if (!(await first.locator(content).first().isVisible())) problems.folds.push(`${name}: ${fold} shows no ${content}`);
+  await page.close();
+}
+
 async function withoutServer(browser) {
   const page = await browser.newPage();
   watch(page, "file://", "file://");
@@ -167,6 +182,8 @@ await explorersByKeyboard(browser, "notebooks/layers.html", [
   [".explorer-words", ["Home", "ArrowRight"], "says"], [".explorer-ladder", ["End"], "embeddings"]]);
 await explorersWithoutScript(browser, "notebooks/attention.html", ".explorer-tiles img");
 await explorersWithoutScript(browser, "notebooks/layers.html", "details table");
+await foldsByKeyboard(browser, "notebooks/overview.html", "details.verdict-more", ".verdict-facts");
+await foldsByKeyboard(browser, "book/synthesis.html", "details.strip-fold", "table");
 await withoutServer(browser);
 await browser.close();
 server.close();

@@ -1,0 +1,147 @@
+"""The sealed log of predictions: every version of every prediction, with its date, in a chain of hashes. Depends on
+`ledger`.
+
+Each line of `results/predictions.jsonl` holds one version of one claim's test and the sha256 of the line's content
+behind that of the line before: no version can be changed, taken out or put in later without all hashes after it.
+`bertology seal` appends what changed in the claims files. Versions from before the log was begun (2026-11-26) were read
+from the repository's history, with the dates of their commits; these lines say so.
+"""
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.files import write_text
+from bertology_utils.verdicts.ledger import Claim, load_claims
+
+PATH = Path("results") / "predictions.jsonl"
+FIELDS = ("prediction", "given", "failure", "specific", "amended")
+DEFAULTS = {"failure": False, "specific": True}
+HISTORY = "read from the history of the repository"
+CLAIMS = "bertology_utils/claims"
+
+
+def version_of(claim: Claim | Mapping[str, Any]) -> dict[str, Any]:
+    """What decides a claim's verdict; of a claim, or of a row of a claims file."""
+    row = claim.model_dump() if isinstance(claim, Claim) else claim
+    version = {name: row.get(name, DEFAULTS.get(name)) for name in FIELDS}
+    if amended := version["amended"]:
+        when = amended if isinstance(amended, datetime) else datetime.fromisoformat(str(amended))
+        version["amended"] = when.astimezone(UTC).isoformat()
+    return version
+
+
+def version_hash(claim: Claim | Mapping[str, Any]) -> str:
+    """The sha256 of a version, by which a result names what it was judged by."""
+    return _digest(version_of(claim))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The entries of a log, none where there is no file.
+
+    Raises:
+        BertologyError: a line is no entry.
+    """
+    if not path.is_file():
+        return []
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except ValueError:
+        raise BertologyError(f"{path} holds a line that is no entry. Restore it from git.") from None
+
+
+def broken(entries: Iterable[Mapping[str, Any]]) -> int | None:
+    """The first line (from 1) that does not follow from the one before; None of a whole chain."""
+    before = ""
+    for line, entry in enumerate(entries, 1):
+        if _chained(before, entry) != entry.get("sha256") or version_hash(entry) != entry.get("version"):
+            return line
+        before = entry["sha256"]
+    return None
+
+
+def unsealed(entries: Iterable[Mapping[str, Any]], claims: Iterable[Claim]) -> list[Claim]:
+    """The claims whose last entry is not what their file says; those without a prediction need none."""
+    last = {entry["claim"]: entry["version"] for entry in entries}
+    return [c for c in claims if version_hash(c) != last.get(c.id) and (c.prediction or c.id in last)]
+
+
+def seal(path: Path) -> list[str]:
+    """Appends what changed in the claims files; returns the ids of the claims.
+
+    Raises:
+        BertologyError: the chain is broken.
+    """
+    entries = read(path)
+    if line := broken(entries):
+        raise BertologyError(f"{path}: the chain breaks at line {line}. Restore it from git.")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    changed = unsealed(entries, load_claims())
+    for claim in changed:
+        entries.append(_entry(entries, claim.id, version_of(claim), now))
+    if changed:
+        write_text(path, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
+    return [claim.id for claim in changed]
+
+
+def begin(path: Path, root: Path) -> int:
+    """Begins a log with the versions in the history of the repository; returns how many.
+
+    Raises:
+        BertologyError: there is a log.
+    """
+    if path.exists():
+        raise BertologyError(f"{path} has been begun.")
+    entries: list[dict[str, Any]] = []
+    last: dict[str, dict[str, Any]] = {}
+    for date, row in _versions_in_history(root):
+        version = version_of(row)
+        if version != last.get(row["id"], version_of({})):
+            entries.append(_entry(entries, row["id"], version, date, source=HISTORY))
+            last[row["id"]] = version
+    write_text(path, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
+    return len(entries)
+
+
+def _entry(before: list[dict], claim: str, version: Mapping[str, Any], date: str, **more: str) -> dict[str, Any]:
+    entry = {"claim": claim, **version, "date": date, **more, "version": _digest(version)}
+    return entry | {"sha256": _chained(before[-1]["sha256"] if before else "", entry)}
+
+
+def _chained(before: str, entry: Mapping[str, Any]) -> str:
+    return _digest([before, {name: value for name, value in entry.items() if name != "sha256"}])
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def _versions_in_history(root: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of each claims file at each commit that touched it, oldest first, with the commit's date."""
+    log = _git(root, "log", "--reverse", "--date-order", "--no-merges", "--format=>%H %cI", "--name-only", "--", CLAIMS)
+    commit = date = ""
+    for line in filter(None, log.splitlines()):
+        if line.startswith(">"):
+            commit, date = line[1:].split()
+        elif line.endswith(".yaml"):
+            yield from ((date, row) for row in _rows(root, f"{commit}:{line}"))
+
+
+def _rows(root: Path, blob: str) -> list[dict[str, Any]]:
+    """The claims in a file of a commit; none of one that is gone or holds something else."""
+    try:
+        rows = yaml.load(_git(root, "show", blob), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (subprocess.CalledProcessError, yaml.YAMLError):
+        return []
+    return [row for row in rows or [] if isinstance(row, dict) and "id" in row and "statement" in row]
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True).stdout
