@@ -135,9 +135,9 @@ class Chapter:
             raise BertologyError(f"The claim '{identity}' is tested without a control.")
         used = [needed(claim, own) for own in (samples, *twins)]
         tested = judge_claim(claim, used[0], used[1:])
-        kept = {name: packed(array) for name, array in used[0].items()}
-        control_kept = [{name: packed(array) for name, array in own.items()} for own in used[1:]]
-        self._add(claim, tested, _size(claim, tested, used[0]), specimen, data, {"samples": kept, "control_samples": control_kept})
+        kept, *twins_kept = [{name: packed(array) for name, array in own.items()} for own in used]
+        size = _size(claim, tested, used[0])
+        self._add(claim, tested, size, specimen, data, {"samples": kept, "control_samples": twins_kept})
 
     def not_testable(self, identity: str, reason: str) -> None:
         """Records that a claim cannot be tested here, with the reason."""

@@ -22,7 +22,7 @@ from bertology_utils.samples import Samples, is_binary, item_count, of_single_it
 ALPHA = 0.025  # of each side of a 95 % interval
 LIKENESS = 0.2  # correlation within a unit, or of seeds on one item, that rights and wrongs are taken to have at least
 TOSSES_ALONE, TOSSES_PAIRED = 3, 1
-SEEDS_LIKE = 0.025  # standard deviation of seeds, in those of values within a seed, below which all sizes are as likely
+SEEDS_LIKE = 0.04  # standard deviation of seeds, in those of values within a seed, below which all sizes are as likely
 STEPS = 5  # of the search for an end of Fieller's interval, which halves its error or better each time
 MANY = 1e8  # degrees of freedom that are as good as all
 ANYTHING = 1000.0  # errors off the value that stand for an end which is not bounded

@@ -21,7 +21,13 @@ FAILS = re.compile(r"\b(fails?|unable|cannot|can not|struggles?|insensitive|poor
 
 # What is known to fall short, to be emptied. A claim may be mended before it is taken out.
 KNOWN: dict[str, set[str]] = {
-    "perfect": {"senteval-semantics-not-at-top"},
+    "perfect": {
+        "senteval-semantics-not-at-top",
+        # what these bars hold are spreads and kappas, no shares of right answers
+        "representations-mix-identifiability",
+        "m-pruning-stable",
+        "s-pruning-unstable",
+    },
     "chance": set(),
     "study": set(),
     "gate": set(),

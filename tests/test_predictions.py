@@ -322,3 +322,8 @@ def test_a_ratio_that_is_not_defined_decides_nothing():
         contrast(parse("a / b > 0.5"), None, {"a": np.ones(4), "b": np.zeros(4)}, [{"a": np.ones(4), "b": np.ones(4)}])
         is None
     )
+
+
+def test_twins_that_were_asked_different_units_count_by_their_means():
+    joined = stacked([{"a": np.ones(4)}, {"a": np.array([0.0, 1.0])}, {"a": np.zeros(3)}])
+    assert joined["a"].tolist() == [[1.0], [0.5], [0.0]]

@@ -287,8 +287,8 @@ def contrast(
 ) -> Contrast | None:
     """By how much the model leads its twins, on the clause where it leads most surely; None where a ratio is missing.
 
-    Of a claim of failure the clauses of its positive control, `ability`, count too: what training taught is then that the
-    model can do at all what an untrained network cannot.
+    Of a claim of failure the clauses of its positive control, `ability`, count too: what training taught is then that
+    the model can do at all what an untrained network cannot.
     """
     clauses = [*prediction.clauses, *(ability.clauses if ability else ())]
     names = names_of(clauses)
@@ -315,17 +315,24 @@ def surely(low: float, high: float) -> float:
 
 
 def stacked(twins: Sequence[Mapping[str, object]]) -> dict[str, np.ndarray]:
-    """The samples of several twins as one, each a seed of its own; of one twin, its samples as they are."""
+    """The samples of several twins as one, each a seed of its own; of one twin, its samples as they are.
+
+    Where twins were asked different units, as where each chose its own, a twin counts by its mean.
+    """
     arrays = [as_samples(twin) for twin in twins]
     if len(arrays) == 1:
         return arrays[0]
-    joined = {}
-    for name, first in arrays[0].items():
-        rows = [twin[name].mean(0) if twin[name].ndim == 2 else twin[name] for twin in arrays]
-        alike = first.ndim == 0 and len({float(row) for row in rows}) == 1
-        rows = rows if first.ndim else [np.atleast_1d(row) for row in rows]
-        joined[name] = first if alike else np.stack(rows)
-    return joined
+    return {name: _stack([twin[name] for twin in arrays]) for name in arrays[0]}
+
+
+def _stack(samples: Sequence[np.ndarray]) -> np.ndarray:
+    """One sample of several twins: (twins, units), a number where all have the same exact one."""
+    rows = [sample.mean(0) if sample.ndim == 2 else np.atleast_1d(sample) for sample in samples]
+    if samples[0].ndim == 0 and len({float(row[0]) for row in rows}) == 1:
+        return samples[0]
+    if len({row.shape for row in rows}) > 1:
+        rows = [np.atleast_1d(row.mean()) for row in rows]
+    return np.stack(rows)
 
 
 def verdict(model: Judgement, twins: Judgement, lead: Contrast | None, specific: bool) -> str:
