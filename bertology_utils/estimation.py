@@ -128,7 +128,9 @@ class Estimate:
         return float(self.weights @ stdtr(self.df, -distance / self.errors))
 
     def _reach(self, alpha: float) -> float:
-        reach = -float(stdtrit(min(self.df, MANY), alpha)) * self.error if self.error else 0.0
+        if not self.error:
+            return 0.0
+        reach = -float(stdtrit(min(self.df, MANY), alpha)) * self.error
         if self.errors is None:
             return reach
         most = reach * self.errors.max() / self.error

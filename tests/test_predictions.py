@@ -166,18 +166,18 @@ class TestGates:
 
     def test_a_failed_one_says_that_the_model_cannot(self):
         found = judge(parse("a > 0.1"), parse("b > 0.6"), {"a": scores(0.5), "b": scores(0.2)})
-        assert found.verdict == UNABLE and found.reason.startswith("the positive control fails: b > 0.6")
+        assert found.verdict == UNABLE and "does not hold: b > 0.6" in found.reason
         assert found.conditions[0].text == "b > 0.6" and "interval" in found.reason and len(found.clauses) == 1
 
-    def test_an_open_one_is_not_said_to_have_failed(self):
-        found = judge(parse("a > 0.1"), parse("b > 0.6"), {"a": scores(0.5), "b": scores(0.62)})
-        assert found.verdict == UNDERPOWERED and "is not decided: b > 0.6" in found.reason
+    def test_an_ability_must_be_there_and_look_as_large_as_it_must_be(self):
+        samples = {"a": scores(0.5), "b": items(72, 100)}
+        assert word("a > 0.1", samples, "b > 0.5 by 0.2") == REPLICATES  # the interval need not lie beyond .7
+        assert word("a > 0.1", samples, "b > 0.5 by 0.3") == UNABLE
+        assert word("a > 0.1", {"a": scores(0.5), "b": items(6, 8)}, "b > 0.5 by 0.2") == UNABLE  # may be a guess
 
-    def test_of_several_a_failed_one_is_told_first(self):
-        found = judge(
-            parse("a > 0.1"), parse("b > 0.6 and c > 0.6"), {"a": scores(0.5), "b": scores(0.62), "c": items(9)}
-        )
-        assert found.verdict == UNABLE and "c > 0.6" in found.reason
+    def test_of_several_all_must_hold(self):
+        samples = {"a": scores(0.5), "b": scores(0.9), "c": items(9)}
+        assert "c > 0.6" in judge(parse("a > 0.1"), parse("b > 0.6 and c > 0.6"), samples).reason
 
     def test_a_weaker_one_fails_too(self):
         samples = {"a": scores(0.5), "b": scores(0.7, 3000), "c": scores(0.6, 3000, 1)}

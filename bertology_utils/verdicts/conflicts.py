@@ -20,7 +20,7 @@ from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.files import read_json, read_yaml
 from bertology_utils.samples import packed, unpacked
 from bertology_utils.statistics import Measurement
-from bertology_utils.verdicts.predictions import REPLICATES, ROUNDING, contrast, parse, stacked
+from bertology_utils.verdicts.predictions import ROUNDING, contrast, parse, stacked
 
 CONFLICTS = Path(__file__).parents[1] / "claims" / "conflicts.yaml"
 KINDS = ("contradiction", "tension", "method", "caveat", "reading")
@@ -131,7 +131,7 @@ class Axis(BaseModel):
             (clause,) = parse(f"{formula} > 0").judge(samples)
             low, high = (min(max(bound, self.ends[0]), self.ends[1]) for bound in (clause.low, clause.high))
             rows[label] = Measurement(clause.effect, low, high, n=0)
-        able = not self.given or all(c.verdict == REPLICATES for c in parse(self.given).judge(samples))
+        able = not self.given or all(c.passed for c in parse(self.given).judge(samples))
         return Evidence(rows, able)
 
     @property

@@ -16,10 +16,12 @@ import numpy as np
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.estimation import ALPHA, Estimate, Linear
+from bertology_utils.samples import is_binary
 
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
 OTHER = {"min": "max", "max": "min"}
+ROUNDED = 1e-3  # what a record's half precision may add to a share of one
 
 
 class NoRatio(BertologyError):
@@ -181,7 +183,8 @@ class Clause:
             return False
         values = samples[self.left.id]
         perfect = dict(means) | {self.left.id: 0.0 if self.flipped else 1.0}
-        return bool(values.min() >= 0 and values.max() <= 1 and self.effect(perfect).value < self.smallest)
+        share = is_binary(values) or (-ROUNDED < values.min() and values.max() < 1 + ROUNDED)
+        return bool(share and self.effect(perfect).value < self.smallest)
 
 
 def clauses_of(text: str) -> tuple[Clause, ...]:

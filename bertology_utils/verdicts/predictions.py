@@ -75,6 +75,11 @@ class ClauseResult:
         """Whether the effect is there at all: above zero."""
         return self.low > ROUNDING
 
+    @property
+    def passed(self) -> bool:
+        """Whether a positive control holds."""
+        return self.shown and self.effect >= self.smallest - ROUNDING
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -243,13 +248,14 @@ def judge(prediction: Prediction, given: Prediction | None, samples: Mapping[str
 
 
 def concluded(clauses: tuple[ClauseResult, ...], conditions: tuple[ClauseResult, ...]) -> Judgement:
-    """The judgement that measured clauses give behind their positive control."""
-    for clause in sorted(conditions, key=lambda clause: clause.verdict == UNDERPOWERED):
-        if clause.verdict == UNDERPOWERED:
-            reason = f"whether the model can do the task is not decided: {_measured(clause)}"
-            return Judgement(clauses, reason, conditions, UNDERPOWERED)
-        if clause.verdict != REPLICATES:
-            return Judgement(clauses, f"the positive control fails: {_measured(clause)}", conditions, UNABLE)
+    """The judgement that measured clauses give behind their positive control.
+
+    A positive control shows that the task can be done: its effect is there, and measured as large as it must be. It
+    need not be shown to be that large, since the claim does not rest on its size.
+    """
+    for clause in conditions:
+        if not clause.passed:
+            return Judgement(clauses, f"the positive control does not hold: {_measured(clause)}", conditions, UNABLE)
     capped = next((clause for clause in clauses if clause.capped), None)
     if capped and overall(clauses) == UNDERPOWERED:
         return Judgement(clauses, f"even a perfect score would not pass {_measured(capped)}", conditions, UNDERPOWERED)
