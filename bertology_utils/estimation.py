@@ -23,7 +23,6 @@ ALPHA = 0.025  # of each side of a 95 % interval
 LIKENESS = 0.2  # correlation within a unit, or of seeds on one item, that rights and wrongs are taken to have at least
 TOSSES_ALONE, TOSSES_PAIRED = 3, 1
 SEEDS_LIKE = 0.04  # standard deviation of seeds, in those of values within a seed, below which all sizes are as likely
-STEPS = 5  # of the search for an end of Fieller's interval, which halves its error or better each time
 MANY = 1e8  # degrees of freedom that are as good as all
 ANYTHING = 1000.0  # errors off the value that stand for an end which is not bounded
 SIZES = np.logspace(-3, 3.5, 80)  # of that deviation, in units of `SEEDS_LIKE`
@@ -192,12 +191,21 @@ class RatioEstimate(Estimate):
         return max(self.excess(bar).p_above(0.0), self.divisor.p_above(0.0))
 
     def _end(self, step: Callable[[Estimate], float], alpha: float, anything: float) -> float:
+        far = self.value + anything * self.error
         if self.divisor.low(alpha) <= 0:
-            return self.value + anything * self.error
-        end = self.value
-        for _ in range(STEPS):
-            end += step(self.excess(end))
-        return end
+            return far
+
+        def beyond(bar: float) -> float:
+            return step(self.excess(bar))
+
+        here = beyond(self.value)
+        return (
+            float(brentq(beyond, self.value, far, rtol=1e-9))
+            if here * beyond(far) < 0
+            else self.value
+            if not here
+            else far
+        )
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,11 @@ def _made_of(values: np.ndarray, items: int, binary: bool = False) -> UnitSample
     return samples
 
 
+def like(sample: np.ndarray, values: np.ndarray) -> UnitSamples:
+    """Other values of the same units."""
+    return _made_of(values, item_count(sample), is_binary(sample))
+
+
 def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:
     """Named samples as float arrays: 0-d exact, 1-d over units, 2-d `(seeds, units)`.
 
@@ -105,10 +110,9 @@ def item_count(array: np.ndarray) -> int:
 
 
 def packed(array: np.ndarray) -> dict[str, object]:
-    """A sample as a record keeps it: shape, items, and its values as bits or half-precision offsets in base64.
+    """A sample as a record keeps it: shape, items, and its values as bits or single-precision offsets in base64.
 
-    Values come back to three digits of their spread, by which the offsets are scaled; means are kept apart, to the
-    record's own precision.
+    Offsets are scaled by the largest; means are kept apart, to the record's own precision.
     """
     array = np.asanyarray(array, dtype=float)
     mean = float(array.mean())
@@ -118,7 +122,7 @@ def packed(array: np.ndarray) -> dict[str, object]:
     scale = float(np.abs(array - mean).max()) or 1.0
     return kept | {
         "scale": scale,
-        "halves": _text(np.asarray((array - mean) / scale, np.float16)) if array.ndim else "",
+        "singles": _text(np.asarray((array - mean) / scale, np.float32)) if array.ndim else "",
     }
 
 
@@ -135,6 +139,6 @@ def unpacked(kept: Mapping[str, object]) -> np.ndarray:
         raw = np.frombuffer(zlib.decompress(base64.b64decode(kept["bits"])), np.uint8)
         values = np.unpackbits(raw)[: int(np.prod(shape))].astype(float)
     else:
-        values = np.frombuffer(zlib.decompress(base64.b64decode(kept["halves"])), np.float16).astype(float)
-        values = (values - values.mean()) * float(kept.get("scale", 1.0)) + mean
+        values = np.frombuffer(zlib.decompress(base64.b64decode(kept["singles"])), np.float32).astype(float)
+        values = (values - values.mean()) * float(kept["scale"]) + mean
     return _made_of(values.reshape(shape), kept["items"], kept["binary"])

@@ -166,14 +166,16 @@ class TestGates:
 
     def test_a_failed_one_says_that_the_model_cannot(self):
         found = judge(parse("a > 0.1"), parse("b > 0.6"), {"a": scores(0.5), "b": scores(0.2)})
-        assert found.verdict == UNABLE and "does not hold: b > 0.6" in found.reason
+        assert found.verdict == UNABLE and "fails: b > 0.6" in found.reason and found.p == 1
         assert found.conditions[0].text == "b > 0.6" and "interval" in found.reason and len(found.clauses) == 1
 
     def test_an_ability_must_be_there_and_look_as_large_as_it_must_be(self):
         samples = {"a": scores(0.5), "b": items(72, 100)}
         assert word("a > 0.1", samples, "b > 0.5 by 0.2") == REPLICATES  # the interval need not lie beyond .7
-        assert word("a > 0.1", samples, "b > 0.5 by 0.3") == UNABLE
-        assert word("a > 0.1", {"a": scores(0.5), "b": items(6, 8)}, "b > 0.5 by 0.2") == UNABLE  # may be a guess
+        assert word("a > 0.1", samples, "b > 0.5 by 0.4") == UNABLE
+        open_ones = {"a": scores(0.5), "b": items(6, 8)}  # may be a guess
+        assert word("a > 0.1", open_ones, "b > 0.5 by 0.2") == UNDERPOWERED
+        assert judge(parse("a > 0.1"), parse("b > 0.5 by 0.2"), open_ones).reason.startswith("whether the model can")
 
     def test_of_several_all_must_hold(self):
         samples = {"a": scores(0.5), "b": scores(0.9), "c": items(9)}
@@ -327,3 +329,43 @@ def test_a_ratio_that_is_not_defined_decides_nothing():
 def test_twins_that_were_asked_different_units_count_by_their_means():
     joined = stacked([{"a": np.ones(4)}, {"a": np.array([0.0, 1.0])}, {"a": np.zeros(3)}])
     assert joined["a"].tolist() == [[1.0], [0.5], [0.0]]
+
+
+def test_a_claim_of_several_parts_is_specific_if_each_leads():
+    rng = np.random.default_rng(0)
+    own = {
+        "a": (rng.random(400) < 0.72) * 1.0,
+        "b": (rng.random(400) < 0.5) * 1.0,
+        "acc": (rng.random(400) < 0.9) * 1.0,
+    }
+    others = [
+        {"a": (rng.random(400) < 0.72) * 1.0, "b": (rng.random(400) < 0.5) * 1.0, "acc": (rng.random(400) < 0.5) * 1.0}
+        for _ in range(5)
+    ]
+    assert contrast(parse("acc > 0.5 by 0.1"), None, own, others).shown
+    assert not contrast(parse("a > b by 0.1 and acc > 0.5 by 0.1"), None, own, others).shown
+
+
+def test_the_lead_is_over_another_network_not_over_the_mean_of_some():
+    rng = np.random.default_rng(1)
+    shown = 0
+    for _ in range(200):
+        networks = [{"a": rng.normal(0.5, 0.1) + rng.normal(0, 0.05, 60)} for _ in range(6)]
+        shown += contrast(parse("a > 0.5 by 0.01"), None, networks[0], networks[1:]).shown
+    assert shown < 12
+
+
+def test_an_exact_lead_over_one_network_is_not_shown():
+    assert not contrast(parse("a > 0.5"), None, {"a": 0.9}, [{"a": 0.1}]).shown
+
+
+def test_exact_effects_are_decided_at_their_borders():
+    assert word("a > b", {"a": 0.5, "b": 0.5}) == CONTRADICTS
+    assert word("a > b by 0.1", {"a": 0.8, "b": 0.7}) == REPLICATES
+    assert word("a > b by 0.1", {"a": 0.75, "b": 0.7}) == WEAKER
+
+
+@pytest.mark.parametrize("bad", ["a > b by nan", "a > b by inf", "1 > 0", "True > a"])
+def test_predictions_without_meaning_are_refused(bad):
+    with pytest.raises(BertologyError):
+        parse(bad)

@@ -183,7 +183,7 @@ class Clause:
             return False
         values = samples[self.left.id]
         perfect = dict(means) | {self.left.id: 0.0 if self.flipped else 1.0}
-        share = is_binary(values) or (-ROUNDED < values.min() and values.max() < 1 + ROUNDED)
+        share = is_binary(values) or (values.min() > -ROUNDED and values.max() < 1 + ROUNDED)
         return bool(share and self.effect(perfect).value < self.smallest)
 
 
@@ -208,10 +208,12 @@ def _clause(part: str, text: str) -> Clause:
     left, right, flipped = node.left, node.comparators[0], isinstance(node.ops[0], ast.Lt)
     for side in (left, right):
         _check(side, text)
-    if named < 0:
-        raise BertologyError(f"The prediction '{text}' names a smallest effect below zero.")
+    if not np.isfinite(named) or named < 0:
+        raise BertologyError(f"The prediction '{text}' names a smallest effect that is no number from zero on.")
     if not by:
         right, named = _without_margin(right, flipped)
+    if not any(isinstance(node, ast.Name) for side in (left, right) for node in ast.walk(side)):
+        raise BertologyError(f"The prediction '{text}' compares numbers with each other: name a sample.")
     written = f"{ast.unparse(left)} {'<' if flipped else '>'} {ast.unparse(right)}"
     return Clause(written + (f" by {named:g}" if named else ""), left, right, flipped, named)
 
@@ -227,6 +229,8 @@ def _without_margin(right: ast.expr, flipped: bool) -> tuple[ast.expr, float]:
 
 def _check(node: ast.expr, text: str) -> None:
     match node:
+        case ast.Constant(value=bool()):
+            raise BertologyError(f"The prediction '{text}' holds '{ast.unparse(node)}', which is not arithmetic.")
         case ast.Name() | ast.Constant(value=int() | float()):
             return
         case ast.BinOp(left=left, op=op, right=right) if isinstance(op, OPERATORS):

@@ -83,7 +83,7 @@ def _predictions(claim: Claim) -> tuple[Prediction, Prediction | None]:
 
 def judged_again(claim: Claim, result: Mapping[str, Any]) -> dict[str, Any] | None:
     """A recorded result under the claim's prediction of today; None where the record cannot tell."""
-    if not result.get("clauses"):
+    if not (result.get("clauses") or result.get("samples")):
         return dict(result)
     try:
         tested = _from_samples(claim, result) if result.get("samples") else _from_intervals(claim, result)
@@ -147,10 +147,17 @@ def _number(node: ast.expr) -> float | None:
 
 
 def _lead(model: Judgement, twins: Judgement, failure: bool) -> Contrast | None:
-    """The model's lead over its twin as if they had been measured on different items."""
-    found = []
-    sides = ((*own.clauses, *(own.conditions if failure else ())) for own in (model, twins))
-    for mine, theirs in zip(*sides, strict=True):
-        value, half = mine.effect - theirs.effect, REACH * float(np.hypot(mine.error, theirs.error))
-        found.append(Contrast(mine.text, value, value - half, value + half, 1))
-    return max(found, key=lambda lead: surely(lead.low, lead.high), default=None)
+    """The model's lead over its twin as if they had been measured on different items; see `predictions.contrast`."""
+
+    def leads(part: str) -> list[Contrast]:
+        found = []
+        for mine, theirs in zip(getattr(model, part), getattr(twins, part), strict=True):
+            value, half = mine.effect - theirs.effect, REACH * float(np.hypot(mine.error, theirs.error))
+            found.append((mine.smallest, Contrast(mine.text, value, value - half, value + half, 1)))
+        named = [lead for smallest, lead in found if smallest]
+        return named or [lead for _, lead in found]
+
+    def sure(lead: Contrast) -> float:
+        return surely(lead.low, lead.high)
+
+    return max([min(leads("clauses"), key=sure), *(leads("conditions") if failure else ())], key=sure)

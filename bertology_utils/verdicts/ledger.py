@@ -5,6 +5,7 @@ ledger joins both into the list that `ledger.json` and `ledger.csv` hold.
 """
 
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
@@ -254,7 +255,7 @@ def _result_rows(path: Path, claims: Mapping[str, Claim]) -> list[tuple[str, dic
         run = record.get("run", {})
         read = [claims[r["id"]].reread(r) if r["id"] in claims else r for r in record["results"]]
         return [(result["id"], _result_row(result, result.get("run", run))) for result in read]
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, zlib.error):
         raise BertologyError(f"{path} is no record of a run. Restore it, or delete it and run its chapter.") from None
 
 

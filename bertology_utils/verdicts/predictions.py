@@ -16,7 +16,7 @@ from scipy import stats
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.estimation import ALPHA, Estimate, estimate
-from bertology_utils.samples import Samples, as_samples
+from bertology_utils.samples import Samples, as_samples, like
 from bertology_utils.verdicts.formulas import Bounds, Clause, NoRatio, clauses_of, difference, names_of, renamed
 
 ROUNDING = 1e-9  # equal means, a margin added and taken off again
@@ -129,7 +129,8 @@ def _judged(clause: Clause, arrays: Samples) -> ClauseResult:
     piece = clause.effect(means)
     bounds = Bounds(piece, lambda linear: estimate(linear, arrays))
     low, high, active = bounds.low(), bounds.high(), bounds.active
-    word = outcome(low, high, clause.smallest)
+    exact = active.error == 0 and low == high
+    word = exact_outcome(low, clause.smallest) if exact else outcome(low, high, clause.smallest)
     capped = word in (WEAKER, CONTRADICTS) and high > -ROUNDING and clause.out_of_reach(arrays, means)
     wanting = ("", 0.0)
     if word == UNDERPOWERED:
@@ -156,6 +157,13 @@ def outcome(low: float, high: float, smallest: float) -> str:
     if high < smallest - ROUNDING:
         return WEAKER if low > ROUNDING else CONTRADICTS
     return UNDERPOWERED
+
+
+def exact_outcome(effect: float, smallest: float) -> str:
+    """The verdict on an effect that is known: at the smallest that would matter it is as large; at nothing, none."""
+    if effect > ROUNDING and effect >= smallest - ROUNDING:
+        return REPLICATES
+    return WEAKER if effect > ROUNDING else CONTRADICTS
 
 
 def needs(active: Estimate, smallest: float, arrays: Samples, names: set[str]) -> tuple[str, float]:
@@ -227,8 +235,8 @@ class Judgement:
 
     @property
     def p(self) -> float:
-        """One-sided p against the claim: all clauses must hold, so the largest."""
-        return max((clause.p for clause in self.clauses), default=1.0)
+        """One-sided p against the claim: all clauses must hold, so the largest; 1 where they do not count."""
+        return 1.0 if self.stopped else max((clause.p for clause in self.clauses), default=1.0)
 
     @property
     def deciding(self) -> int | None:
@@ -253,9 +261,11 @@ def concluded(clauses: tuple[ClauseResult, ...], conditions: tuple[ClauseResult,
     A positive control shows that the task can be done: its effect is there, and measured as large as it must be. It
     need not be shown to be that large, since the claim does not rest on its size.
     """
-    for clause in conditions:
-        if not clause.passed:
-            return Judgement(clauses, f"the positive control does not hold: {_measured(clause)}", conditions, UNABLE)
+    for clause in (clause for clause in conditions if not clause.passed):
+        if clause.verdict in (WEAKER, CONTRADICTS):
+            return Judgement(clauses, f"the positive control fails: {_measured(clause)}", conditions, UNABLE)
+        reason = f"whether the model can do the task is not decided: {_measured(clause)}"
+        return Judgement(clauses, reason, conditions, UNDERPOWERED)
     capped = next((clause for clause in clauses if clause.capped), None)
     if capped and overall(clauses) == UNDERPOWERED:
         return Judgement(clauses, f"even a perfect score would not pass {_measured(capped)}", conditions, UNDERPOWERED)
@@ -282,7 +292,8 @@ class Contrast:
 
     @property
     def shown(self) -> bool:
-        return self.low > ROUNDING
+        """Whether the lead is tested and above zero: an exact lead over one network tells nothing of others."""
+        return self.low > ROUNDING and (self.twins > 1 or self.high > self.low)
 
 
 def contrast(
@@ -291,28 +302,54 @@ def contrast(
     samples: Mapping[str, object],
     twins: Sequence[Mapping[str, object]],
 ) -> Contrast | None:
-    """By how much the model leads its twins, on the clause where it leads most surely; None where a ratio is missing.
+    """By how much the model leads its twins: on the clause of the prediction where it leads least surely, since each
+    that names a smallest effect must be more than architecture; None where a ratio is missing.
 
-    Of a claim of failure the clauses of its positive control, `ability`, count too: what training taught is then that
-    the model can do at all what an untrained network cannot.
+    Of a claim of failure a clause of its positive control, `ability`, will do instead: what training taught is then
+    that the model can do at all what an untrained network cannot. Further twins tell how much untrained networks
+    differ, and the model must lead by more than one of them leads the others.
     """
-    clauses = [*prediction.clauses, *(ability.clauses if ability else ())]
-    names = names_of(clauses)
-    own = as_samples({name: samples[name] for name in sorted(names)})
-    other = stacked([{name: twin[name] for name in names} for twin in twins])
-    joint = {f"model.{name}": array for name, array in own.items()}
-    joint |= {f"twin.{name}": array for name, array in other.items()}
-    found = []
-    for clause in clauses:
-        try:
-            pair = [clause.effect(means_of(arrays)) for arrays in (own, other)]
-        except NoRatio:
-            continue
-        piece = difference(renamed(pair[0], "model."), renamed(pair[1], "twin."))
-        bounds = Bounds(piece, lambda linear: estimate(linear, joint))
-        low, high = bounds.low(ALPHA / len(clauses)), bounds.high(ALPHA / len(clauses))
-        found.append((surely(low, high), Contrast(clause.text, piece.value, low, high, len(twins))))
-    return max(found, key=lambda pair: pair[0])[1] if found else None
+    own = [clause for clause in prediction.clauses if clause.smallest] or list(prediction.clauses)
+    instead = list(ability.clauses) if ability else []
+    names = sorted(names_of([*own, *instead]))
+    sides = (
+        as_samples({name: samples[name] for name in names}),
+        {name: _of_one(array) for name, array in stacked([{n: twin[n] for n in names} for twin in twins]).items()},
+    )
+    alpha = ALPHA / (1 + len(instead))
+    leads = [_lead(clause, *sides, len(twins), alpha) for clause in own]
+    found = [] if None in leads else [min(leads, key=_surely)]
+    found += [lead for clause in instead if (lead := _lead(clause, *sides, len(twins), alpha))]
+    return max(found, key=_surely, default=None)
+
+
+def _lead(clause: Clause, model: Samples, twins: Samples, count: int, alpha: float) -> Contrast | None:
+    """The model's lead on one clause; None where a ratio is not defined."""
+    joint = {f"model.{name}": array for name, array in model.items()}
+    joint |= {f"twin.{name}": array for name, array in twins.items()}
+    try:
+        effects = [clause.effect(means_of(arrays)) for arrays in (model, twins)]
+    except NoRatio:
+        return None
+    piece = difference(renamed(effects[0], "model."), renamed(effects[1], "twin."))
+    bounds = Bounds(piece, lambda linear: estimate(linear, joint))
+    return Contrast(clause.text, piece.value, bounds.low(alpha), bounds.high(alpha), count)
+
+
+def _surely(lead: Contrast) -> float:
+    return surely(lead.low, lead.high)
+
+
+def _of_one(twins: np.ndarray) -> np.ndarray:
+    """Twins spread so that their mean is as uncertain as where one more of them would lie: `(twins, units)` alike."""
+    if twins.ndim != 2 or len(twins) < 2:
+        return twins
+    off = twins.mean(1, keepdims=True) - twins.mean()
+    seeds = float(np.square(off).sum()) / (len(twins) - 1)
+    rest = twins - twins.mean(0) - off
+    both = float(np.square(rest).sum()) / (len(twins) - 1) / max(twins.shape[1] - 1, 1) / twins.shape[1]
+    share = max(0.0, 1 - both / seeds) if seeds else 0.0
+    return like(twins, np.asarray(twins) + off * (np.sqrt(1 + len(twins) * share) - 1))
 
 
 def surely(low: float, high: float) -> float:
@@ -365,7 +402,7 @@ def as_published(clause: ClauseResult, published: float | None) -> str:
 def absence_factor(clause: ClauseResult) -> float | None:
     """Bayes factor of clauses that claim an absence, for nothing against an effect as large as would matter (normal,
     with the smallest effect as standard deviation); after Pawel et al. (2024). None for others and for exact values."""
-    if not clause.error or not clause.text.startswith("abs("):
+    if not clause.error or not clause.text.startswith("abs(") or " < " not in clause.text:
         return None
     bound = clause.right
     scale = np.hypot(clause.error, bound)
@@ -378,13 +415,13 @@ def judged_fields(model: Judgement, twins: Judgement, lead: Contrast | None = No
     clause = None if place is None else model.clauses[place]
     return {
         "measured": clause and clause.left,
-        "control": clause and twins.clauses and twins.clauses[place].left,
+        "control": twins.clauses[place].left if clause and twins.clauses else None,
         "difference": clause and clause.effect,
         "ci_low": clause and clause.low,
         "ci_high": clause and clause.high,
         "smallest": clause and clause.smallest,
         "p": clause and model.p,
-        "needs": clause and clause.needs,
+        "needs": next((c.needs for c in model.conditions if not c.passed), clause and clause.needs),
         "model_verdict": clause and model.verdict,
         "control_verdict": clause and twins.verdict,
         "lead": lead and asdict(lead),
@@ -397,4 +434,4 @@ def judged_fields(model: Judgement, twins: Judgement, lead: Contrast | None = No
 
 def without_say(control: Judgement, failure: bool) -> Judgement:
     """Of a control: what it does counts though it fails its positive control, unless the claim is of a failure."""
-    return control if failure else replace(control, reason="", stopped="")
+    return control if failure or not control.clauses else replace(control, reason="", stopped="")
