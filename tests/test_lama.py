@@ -61,7 +61,8 @@ def test_a_fact_is_asked_by_both_templates_and_long_or_split_ones_are_left_out(f
 
 
 def test_knowledge_is_measured_on_lama_as_on_the_book_s_own_facts(folder, tiny):
-    assert knowledge.asked(tiny) == list(knowledge.ASKED)
+    own = knowledge.asked(tiny)
+    assert len(own) > 10 and own == [name for name in knowledge.ASKED if name in own], "those that its words can answer"
     assert knowledge.asked(tiny, "lama + lpaqa") == ["P1"]
     scores = knowledge.relation_scores(tiny, "P1", ("{}", "we know that {}"), 12, "lama + lpaqa")
     assert scores.log_probabilities.shape == (6, 12, 4) and scores.coverage == 1
