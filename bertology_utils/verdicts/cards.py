@@ -68,9 +68,14 @@ def card_of(claim: Claim, result: Mapping[str, Any], model: Judgement, twins: Ju
     """The card of a result that a chapter has just recorded."""
     lead = result.get("lead")
     return Card(
-        claim.id, claim.statement, result["verdict"], claim.full_prediction, claim.effect or "", size_text(result),
+        claim.id, told(claim), result["verdict"], claim.full_prediction, claim.effect or "", size_text(result),
         claim.published_text, model, twins, Contrast(**lead) if lead else None, claim.study_effects, claim.amendment,
     )  # fmt: skip
+
+
+def told(claim: Claim) -> str:
+    """What a verdict is about: the claim's statement, or what is checked in its place, which is no word on a method."""
+    return f"Checked here: {claim.checks.removesuffix('.')}." if claim.checks else claim.statement
 
 
 def size_text(result: Mapping[str, Any]) -> str:
