@@ -31,7 +31,6 @@ from bertology_utils.verdicts.conflicts import Axis, axis_by_name, samples_to_ke
 from bertology_utils.verdicts.judging import Tested, judge_claim, needed
 from bertology_utils.verdicts.ledger import Claim, claim_by_id
 from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement
-from bertology_utils.verdicts.sealed import version_hash
 
 
 @dataclass(frozen=True)
@@ -218,7 +217,7 @@ class Chapter:
         result = {
             "id": claim.id,
             "prediction": claim.full_prediction,
-            "sealed": version_hash(claim),
+            "sealed": claim.version,
             "model": specimen.name if specimen else self.model_name,
             "model_sha256": (specimen or self.specimen).sha256,
             "profile": self.profile,

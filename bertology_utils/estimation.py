@@ -270,6 +270,8 @@ def _estimate(target: Linear, samples: Samples) -> Estimate:
     used = {name: samples[name] for name, slope in target.slopes.items() if slope and samples[name].ndim}
     if not used:
         return Estimate(target.value, target.value, 0.0)
+    if any(array.size == 1 for array in used.values()):
+        return Estimate(target.value, target.value, ANYTHING * max(1.0, abs(target.value)), 1.0)  # of one draw
     if len(used) == 1:
         ((name, array),) = used.items()
         if of_single_items(array):

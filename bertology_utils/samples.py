@@ -1,4 +1,4 @@
-"""What was measured, as samples of a declared design. Depends on numpy.
+"""What was measured, as samples of a declared design. Depends on numpy and `errors`.
 
 A sample is a number, values over units, or values over seeds and units:
 
@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bertology_utils.errors import BertologyError
+
 Samples = Mapping[str, np.ndarray]
 
 
@@ -29,6 +31,13 @@ class UnitSamples(np.ndarray):
     def __array_finalize__(self, source: np.ndarray | None) -> None:
         self.items = getattr(source, "items", self.shape[-1] if self.ndim else 1)
         self.binary = getattr(source, "binary", False)
+
+    def __array_wrap__(self, array: np.ndarray, context: object = None, return_scalar: bool = False) -> np.ndarray:
+        """What was computed from rights and wrongs, such as a difference, is neither."""
+        computed = super().__array_wrap__(array, context, return_scalar)
+        if isinstance(computed, UnitSamples):
+            computed.binary = False
+        return computed
 
 
 def _made_of(values: np.ndarray, items: int, binary: bool = False) -> UnitSamples:
@@ -46,14 +55,16 @@ def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:
     """Named samples as float arrays: 0-d exact, 1-d over units, 2-d `(seeds, units)`.
 
     Raises:
-        ValueError: another shape, no values, or values that are not a number.
+        BertologyError: another shape, no values, or values that are not a number.
     """
     arrays = {name: np.asanyarray(values, dtype=float) for name, values in samples.items()}
     for name, array in arrays.items():
         if array.ndim > 2 or array.size == 0:
-            raise ValueError(f"sample '{name}' must be a number, (items,) or (seeds, items), not {array.shape}")
+            raise BertologyError(
+                f"The sample '{name}' must be a number, (items,) or (seeds, items), not {array.shape}."
+            )
         if not np.isfinite(array).all():
-            raise ValueError(f"sample '{name}' holds values that are not a number")
+            raise BertologyError(f"The sample '{name}' holds values that are not a number.")
     return arrays
 
 
@@ -79,7 +90,7 @@ def per_seed(values: Sequence[float] | np.ndarray) -> UnitSamples:
     """One value a seed, such as a loss or a variance: (seeds,) to (seeds, 1)."""
     values = np.asarray(values, dtype=float)
     if values.ndim != 1:
-        raise ValueError(f"one value a seed is expected, not {values.shape}")
+        raise BertologyError(f"One value a seed is expected, not {values.shape}.")
     return _made_of(values[:, None], 1)
 
 

@@ -8,6 +8,7 @@ from scipy import optimize, stats
 
 from bertology_utils.estimation import Linear, estimate, proportion_interval
 from bertology_utils.samples import by_unit, census, per_seed
+from bertology_utils.verdicts.predictions import REPLICATES, UNDERPOWERED, parse
 
 
 def mean_of(array, slope: float = 1.0):
@@ -243,3 +244,10 @@ def test_a_denominator_that_may_be_nothing_leaves_a_ratio_open():
     a, b = rng.normal(1, 0.2, 9), np.linspace(-1, 1.2, 9)
     found = estimate(Linear(float(a.mean()), {"a": 1.0}) / Linear(float(b.mean()), {"b": 1.0}), {"a": a, "b": b})
     assert found.low() < -100 and found.high() > 100 and np.isfinite(found.high()) and found.p_above(-100) > 0.025
+
+
+def test_one_value_that_was_drawn_tells_nothing_of_others():
+    lone = per_seed([0.9])
+    (clause,) = parse("a > 0.1 by 0.1").judge({"a": lone})
+    assert clause.verdict == UNDERPOWERED and clause.needs.startswith("at least two")
+    assert parse("a > 0.1 by 0.1").judge({"a": 0.9})[0].verdict == REPLICATES

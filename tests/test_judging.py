@@ -30,7 +30,7 @@ def recorded(claim, model: dict, twins: list[dict], keep: bool = True) -> dict:
     used = [needed(claim, own) for own in (model, *twins)]
     tested = judge_claim(claim, used[0], used[1:])
     kept = [{name: packed(array) for name, array in own.items()} for own in used]
-    result = {"prediction": claim.full_prediction, "n": 400, **tested.fields}
+    result = {"prediction": claim.full_prediction, "sealed": claim.version, "n": 400, **tested.fields}
     if keep:
         result |= {"samples": kept[0], "control_samples": kept[1:]}
     return json.loads(json.dumps(result))

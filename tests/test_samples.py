@@ -6,12 +6,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from bertology_utils.errors import BertologyError
 from bertology_utils.samples import as_samples, by_unit, census, is_binary, item_count, packed, per_seed, unpacked
 
 
 @pytest.mark.parametrize("bad", [np.zeros((2, 2, 2)), [], [np.nan, 1.0], [np.inf]])
 def test_samples_without_meaning_are_refused(bad):
-    with pytest.raises(ValueError):
+    with pytest.raises(BertologyError):
         as_samples({"x": bad})
 
 
@@ -35,6 +36,11 @@ def test_unequal_units_keep_the_mean_of_the_items_and_know_their_items():
     assert item_count(values) == 3 and is_binary(values) and not is_binary(by_unit([0.5, 0, 0], ["a", "a", "b"]))
 
 
+def test_what_was_computed_from_rights_and_wrongs_is_neither():
+    values = by_unit([1, 0, 0], ["a", "a", "b"])
+    assert not is_binary(values - values[::-1]) and not is_binary(2 * values) and is_binary(values[:1])
+
+
 def test_units_of_seeds_are_the_same_units():
     right = np.random.default_rng(0).integers(0, 2, (3, 12)).astype(float)
     values = by_unit(right, list("abcd") * 3)
@@ -44,7 +50,7 @@ def test_units_of_seeds_are_the_same_units():
 
 def test_a_value_a_seed_is_of_one_unit():
     assert per_seed([1.0, 2.0, 3.0]).shape == (3, 1)
-    with pytest.raises(ValueError):
+    with pytest.raises(BertologyError):
         per_seed(np.zeros((3, 2)))
 
 

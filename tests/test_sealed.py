@@ -8,7 +8,7 @@ import pytest
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.verdicts import sealed
-from bertology_utils.verdicts.ledger import claim_by_id, load_claims
+from bertology_utils.verdicts.ledger import claim_by_id, digest, load_claims, version_of
 
 ROOT = Path(__file__).parents[1]
 CLAIM = claim_by_id("sva-in-cloze").model_copy(update={"amended": None})
@@ -79,11 +79,21 @@ def test_a_claim_that_was_never_predicted_needs_no_entry():
 
 
 def test_a_result_names_the_version_by_what_decides_it():
-    assert sealed.version_hash(CLAIM) == sealed.version_hash(CLAIM.model_copy(update={"statement": "Else."}))
+    assert CLAIM.version == CLAIM.model_copy(update={"statement": "Else."}).version
     for change in ({"prediction": "a > 0.1"}, {"given": "a > 0.1"}, {"failure": True}, {"specific": False}):
-        assert sealed.version_hash(CLAIM) != sealed.version_hash(CLAIM.model_copy(update=change)), change
+        assert CLAIM.version != CLAIM.model_copy(update=change).version, change
     row = {"id": CLAIM.id, "prediction": CLAIM.prediction, "given": CLAIM.given, "specific": CLAIM.specific}
-    assert sealed.version_hash(row) == sealed.version_hash(CLAIM)
+    assert digest(version_of(row)) == CLAIM.version
+
+
+def test_a_log_that_lost_its_end_is_not_sealed_anew(log, tmp_path):
+    path, seal = log
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for step in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+        subprocess.run([*git, *step], check=True)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(BertologyError, match="committed"):
+        seal(prediction="a > 0.7")
 
 
 def test_a_log_begins_with_the_history_of_the_repository(tmp_path):

@@ -219,10 +219,13 @@ def _clause(part: str, text: str) -> Clause:
 
 
 def _without_margin(right: ast.expr, flipped: bool) -> tuple[ast.expr, float]:
-    """`b + 0.05` as b and 0.05, where that makes the comparison harder; else unchanged."""
+    """`b + 0.05` or `0.05 + b` as b and 0.05, where that makes the comparison harder; else unchanged."""
     match right:
         case ast.BinOp(left=rest, op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=value)):
             if isinstance(op, ast.Sub) == flipped and value > 0 and not isinstance(rest, ast.Constant):
+                return rest, float(value)
+        case ast.BinOp(left=ast.Constant(value=value), op=ast.Add(), right=rest):
+            if not flipped and value > 0 and not isinstance(rest, ast.Constant):
                 return rest, float(value)
     return right, 0.0
 

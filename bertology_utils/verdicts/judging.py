@@ -89,7 +89,8 @@ def judged_again(claim: Claim, result: Mapping[str, Any]) -> dict[str, Any] | No
         tested = _from_samples(claim, result) if result.get("samples") else _from_intervals(claim, result)
     except BertologyError:
         return None
-    return tested and dict(result) | {"prediction": claim.full_prediction} | tested.fields
+    now = {"prediction": claim.full_prediction, "sealed": claim.version}
+    return tested and dict(result) | now | tested.fields
 
 
 def _from_samples(claim: Claim, result: Mapping[str, Any]) -> Tested:

@@ -4,10 +4,11 @@ Claims are data: one YAML file a chapter under `claims/`, validated when read. R
 ledger joins both into the list that `ledger.json` and `ledger.csv` hold.
 """
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +31,24 @@ RESULT_FIELDS = (
     "model", "model_sha256", "profile", "data", "measured", "control", "difference", "ci_low", "ci_high", "smallest",
     "p", "q", "needs", "lead", "n", "units", "seeds", "verdict", "reason", "anchor", "commit", "date",
 )  # fmt: skip
+
+
+VERSION_FIELDS = ("prediction", "given", "failure", "specific", "amended")
+VERSION_DEFAULTS = {"failure": False, "specific": True}
+
+
+def version_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides a claim's verdict, from a row of a claims file."""
+    version = {name: row.get(name, VERSION_DEFAULTS.get(name)) for name in VERSION_FIELDS}
+    if amended := version["amended"]:
+        when = amended if isinstance(amended, datetime) else datetime.fromisoformat(str(amended))
+        version["amended"] = when.astimezone(UTC).isoformat()
+    return version
+
+
+def digest(content: Any) -> str:
+    """The sha256 of what JSON can hold."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 class Claim(BaseModel):
@@ -96,6 +115,11 @@ class Claim(BaseModel):
         if self.prediction is None:
             raise BertologyError(f"The claim '{self.id}' has no prediction: add one to claims/{self.notebook}.yaml.")
         return parse(self.prediction)
+
+    @property
+    def version(self) -> str:
+        """The hash of what decides the verdict, by which a result names what it was judged by; see `sealed`."""
+        return digest(version_of(self.model_dump()))
 
     @property
     def full_prediction(self) -> str:

@@ -169,7 +169,10 @@ def exact_outcome(effect: float, smallest: float) -> str:
 def needs(active: Estimate, smallest: float, arrays: Samples, names: set[str]) -> tuple[str, float]:
     """What would settle a clause whose effect is what was measured: so many seeds or units in words, and how many times
     as many; 0 times where no amount would do."""
-    allowed = ((active.value - smallest) / REACH) ** 2
+    if any(arrays[name].ndim and arrays[name].size == 1 for name in names):
+        return "at least two seeds or units in place of one", 2.0
+    reach = float(stats.t.ppf(1 - ALPHA, active.df))
+    allowed = ((active.value - smallest) / reach) ** 2
     shapes = [arrays[name].shape for name in names if arrays[name].ndim]
     if not shapes or not allowed:
         return "it lies on the border", 0.0

@@ -15,6 +15,7 @@ from bertology_utils.project import Job, model_slug
 
 FOLDER = Path("results") / "runs"
 DIGITS = 6
+JUDGED_AGAIN = ("samples", "control_samples")
 
 
 def recorded_path(job: Job) -> Path:
@@ -95,9 +96,10 @@ def _joined(kept: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any
 
 
 def _rounded(value: Any) -> Any:
-    """The same with floats to six significant digits: records are read by people, and compared in git."""
+    """The same with floats to six significant digits: records are read by people, and compared in git. Samples, which
+    are judged again, stay as they are."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
-        return {key: _rounded(inner) for key, inner in value.items()}
+        return {key: inner if key in JUDGED_AGAIN else _rounded(inner) for key, inner in value.items()}
     return [_rounded(inner) for inner in value] if isinstance(value, list) else value

@@ -7,7 +7,6 @@ behind that of the line before: no version can be changed, taken out or put in l
 from the repository's history, with the dates of their commits; these lines say so.
 """
 
-import hashlib
 import json
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,28 +18,11 @@ import yaml
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import write_text
-from bertology_utils.verdicts.ledger import Claim, load_claims
+from bertology_utils.verdicts.ledger import Claim, digest, load_claims, version_of
 
 PATH = Path("results") / "predictions.jsonl"
-FIELDS = ("prediction", "given", "failure", "specific", "amended")
-DEFAULTS = {"failure": False, "specific": True}
 HISTORY = "read from the history of the repository"
 CLAIMS = "bertology_utils/claims"
-
-
-def version_of(claim: Claim | Mapping[str, Any]) -> dict[str, Any]:
-    """What decides a claim's verdict; of a claim, or of a row of a claims file."""
-    row = claim.model_dump() if isinstance(claim, Claim) else claim
-    version = {name: row.get(name, DEFAULTS.get(name)) for name in FIELDS}
-    if amended := version["amended"]:
-        when = amended if isinstance(amended, datetime) else datetime.fromisoformat(str(amended))
-        version["amended"] = when.astimezone(UTC).isoformat()
-    return version
-
-
-def version_hash(claim: Claim | Mapping[str, Any]) -> str:
-    """The sha256 of a version, by which a result names what it was judged by."""
-    return _digest(version_of(claim))
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -57,11 +39,19 @@ def read(path: Path) -> list[dict[str, Any]]:
         raise BertologyError(f"{path} holds a line that is no entry. Restore it from git.") from None
 
 
+def committed(path: Path) -> list[dict[str, Any]]:
+    """The entries of a log as git has it; none where there is no git or no such file in it."""
+    try:
+        return [json.loads(line) for line in _git(path.parent, "show", f"HEAD:./{path.name}").splitlines()]
+    except (OSError, subprocess.CalledProcessError):
+        return []
+
+
 def broken(entries: Iterable[Mapping[str, Any]]) -> int | None:
     """The first line (from 1) that does not follow from the one before; None of a whole chain."""
     before = ""
     for line, entry in enumerate(entries, 1):
-        if _chained(before, entry) != entry.get("sha256") or version_hash(entry) != entry.get("version"):
+        if _chained(before, entry) != entry.get("sha256") or digest(version_of(entry)) != entry.get("version"):
             return line
         before = entry["sha256"]
     return None
@@ -70,22 +60,24 @@ def broken(entries: Iterable[Mapping[str, Any]]) -> int | None:
 def unsealed(entries: Iterable[Mapping[str, Any]], claims: Iterable[Claim]) -> list[Claim]:
     """The claims whose last entry is not what their file says; those without a prediction need none."""
     last = {entry["claim"]: entry["version"] for entry in entries}
-    return [c for c in claims if version_hash(c) != last.get(c.id) and (c.prediction or c.id in last)]
+    return [c for c in claims if c.version != last.get(c.id) and (c.prediction or c.id in last)]
 
 
 def seal(path: Path) -> list[str]:
     """Appends what changed in the claims files; returns the ids of the claims.
 
     Raises:
-        BertologyError: the chain is broken.
+        BertologyError: the chain is broken, or lacks what was committed of it.
     """
     entries = read(path)
+    if len(entries) < len(committed(path)):
+        raise BertologyError(f"{path} lacks entries that were committed. Restore it from git.")
     if line := broken(entries):
         raise BertologyError(f"{path}: the chain breaks at line {line}. Restore it from git.")
     now = datetime.now(UTC).isoformat(timespec="seconds")
     changed = unsealed(entries, load_claims())
     for claim in changed:
-        entries.append(_entry(entries, claim.id, version_of(claim), now))
+        entries.append(_entry(entries, claim.id, version_of(claim.model_dump()), now))
     if changed:
         write_text(path, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
     return [claim.id for claim in changed]
@@ -111,16 +103,12 @@ def begin(path: Path, root: Path) -> int:
 
 
 def _entry(before: list[dict], claim: str, version: Mapping[str, Any], date: str, **more: str) -> dict[str, Any]:
-    entry = {"claim": claim, **version, "date": date, **more, "version": _digest(version)}
+    entry = {"claim": claim, **version, "date": date, **more, "version": digest(version)}
     return entry | {"sha256": _chained(before[-1]["sha256"] if before else "", entry)}
 
 
 def _chained(before: str, entry: Mapping[str, Any]) -> str:
-    return _digest([before, {name: value for name, value in entry.items() if name != "sha256"}])
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return digest([before, {name: value for name, value in entry.items() if name != "sha256"}])
 
 
 def _versions_in_history(root: Path) -> Iterator[tuple[str, dict[str, Any]]]:
