@@ -7,7 +7,6 @@ prediction of the claims file to both.
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,46 +16,33 @@ import torch
 from IPython.display import HTML, Markdown, display
 from transformers.utils import logging as transformers_logging
 
+from bertology_utils.absent import Absent, absent_in
 from bertology_utils.data.material import EMBEDDED, sources
 from bertology_utils.data.registry import identity as data_identity
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.figures.dots import Dots, dots
 from bertology_utils.figures.regions import Band, regions
 from bertology_utils.files import write_json
 from bertology_utils.models import Specimen, load, twin, with_attention
 from bertology_utils.project import CHAPTERS, PROFILES
+from bertology_utils.runs import Runs, filled
 from bertology_utils.samples import item_count, packed
+from bertology_utils.tuning.changes import blocks_have_own_weights
 from bertology_utils.verdicts import cards
-from bertology_utils.verdicts.conclusions import Themes, conclusions
+from bertology_utils.verdicts.conclusions import Answer, Themes, answer, conclusions
 from bertology_utils.verdicts.conflicts import Axis, axis_by_name, samples_to_keep, settled
 from bertology_utils.verdicts.judging import Tested, judge_claim, needed
 from bertology_utils.verdicts.ledger import Claim, claim_by_id
 from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement
 
-
-@dataclass(frozen=True)
-class Runs:
-    """What one closure measured on the specimen, on its untrained twin, and on further untrained twins."""
-
-    model: Any
-    twin: Any
-    others: tuple[Any, ...] = ()
-
-    def map(self, function: Callable[[Any], Any]) -> "Runs":
-        return Runs(*map(function, (self.model, self.twin)), tuple(map(function, self.others)))
-
-    @classmethod
-    def joined(cls, **named: Any) -> "Runs":
-        """Named samples of each side from several runs; what is not a `Runs` is the same for all sides.
-
-        Of untrained twins there are as many as each of the runs has.
-        """
-        count = min((len(runs.others) for runs in named.values() if isinstance(runs, cls)), default=0)
-
-        def side(pick: Callable[["Runs"], Any]) -> dict[str, Any]:
-            return {name: pick(runs) if isinstance(runs, cls) else runs for name, runs in named.items()}
-
-        others = tuple(side(lambda runs, i=i: runs.others[i]) for i in range(count))
-        return cls(side(lambda runs: runs.model), side(lambda runs: runs.twin), others)
+SHOWN = (-2.0, 5.0)  # of multiples of the smallest effect that would matter
+PARTS: dict[str, Callable[[Specimen], bool]] = {  # what a claim may require of a model
+    "masked-LM head": lambda specimen: specimen.has_mlm_head,
+    "attention maps": lambda specimen: True,
+    "block with weights of its own": lambda specimen: blocks_have_own_weights(specimen.encoder),
+    "second head in a layer": lambda specimen: specimen.heads > 1,
+    "training": lambda specimen: not specimen.is_random,
+}
 
 
 class Chapter:
@@ -99,17 +85,47 @@ class Chapter:
         """Where an experiment reads: the book's own material, or under the profile `full` the named data set."""
         return full if self.profile == "full" else EMBEDDED
 
-    def measure(self, evaluate: Callable[[Specimen], Any], eager: bool = False, twins: int = 1) -> Runs:
-        """Runs one closure on the specimen and on its twin; with `twins` on so many untrained twins, each with other
-        weights: five where a measurement is cheap. A smoke run has one."""
+    def measure(
+        self,
+        evaluate: Callable[..., Any],
+        *claims: str,
+        eager: bool = False,
+        twins: int = 1,
+        after: Runs | Absent | None = None,
+    ) -> Runs | Absent:
+        """Runs one closure on the specimen and on its untrained twin.
+
+        Args:
+            claims: what the measurement is for; where the model lacks what one of them requires, nothing is measured.
+            eager: whether it reads attention maps; claims that require these say so themselves.
+            twins: how many untrained twins, each with other weights: five where a measurement is cheap. A smoke run
+                has one.
+            after: an earlier measurement, of which the closure gets the same side as a second argument.
+        """
+        if absent := self.absent(*claims) or absent_in(after):
+            return absent
+        eager = eager or any("attention maps" in claim_by_id(claim).requires for claim in claims)
         pair = (self.eager, self.eager_twin) if eager else (self.specimen, self.twin)
         count = 1 if self.profile == "smoke" else twins
-        return Runs(*(evaluate(specimen) for specimen in pair), tuple(map(evaluate, self._other_twins(count, eager))))
+        specimens = (*pair, *self._other_twins(count, eager))
+        if after is None:
+            model, own, *others = map(evaluate, specimens)
+        else:
+            model, own, *others = map(evaluate, specimens, (after.model, after.twin, *after.others))
+        return Runs(model, own, tuple(others))
 
     def _other_twins(self, count: int, eager: bool) -> Iterator[Specimen]:
         for i in range(1, count):
             other = twin(self.specimen, self.twin.seed + i)
             yield with_attention(other, "eager") if eager else other
+
+    def absent(self, *claims: str) -> Absent | None:
+        """Why the specimen does not allow to test one of the claims; None where it allows all."""
+        for claim in map(claim_by_id, claims):
+            for part in claim.requires:
+                if not PARTS[part](self.specimen):
+                    return Absent(f"{self.model_name} has no {part}")
+        return None
 
     def test(
         self,
@@ -119,15 +135,22 @@ class Chapter:
         specimen: Specimen | None = None,
         *,
         data: str = EMBEDDED,
-    ) -> None:
-        """Judges a claim on named samples, shows the verdict card and records the result.
+        **options: Any,
+    ) -> Any:
+        """Judges a claim on named samples, shows the verdict card, records the result, and gives the samples back.
 
         Args:
-            runs: a `Runs` of sample mappings, or the model's samples with `control` beside them.
+            runs: a `Runs` of sample mappings, or the model's samples with `control` beside them; or a closure to be
+                measured first, with the `options` of `measure`.
             specimen: the model that the samples are of, where it is not the chapter's; the record names it.
             data: the source that the samples came from, or several joined by " + ".
         """
         claim = self._claim(identity)
+        if callable(runs) and not isinstance(runs, Absent):
+            runs = self.measure(runs, identity, **options)
+        if absent := absent_in([runs, control]) or self.absent(identity):
+            self.not_testable(identity, absent.reason)
+            return absent
         samples = runs.model if isinstance(runs, Runs) else runs
         twins = (runs.twin, *runs.others) if isinstance(runs, Runs) else (control,)
         if None in twins:
@@ -137,6 +160,7 @@ class Chapter:
         kept, *twins_kept = [{name: packed(array) for name, array in own.items()} for own in used]
         size = _size(claim, tested, used[0])
         self._add(claim, tested, size, specimen, data, {"samples": kept, "control_samples": twins_kept})
+        return runs
 
     def not_testable(self, identity: str, reason: str) -> None:
         """Records that a claim cannot be tested here, with the reason."""
@@ -145,7 +169,7 @@ class Chapter:
     def settle(
         self,
         name: str,
-        runs: Runs,
+        runs: Runs | Absent,
         *,
         points: Mapping[str, Sequence[float]] | None = None,
         published: Mapping[str, float] | None = None,
@@ -153,12 +177,14 @@ class Chapter:
         """Draws both sides of a conflict and this run on one axis, and says which side the run supports.
 
         Args:
-            name: of the conflict's axis in claims/conflicts.yaml.
+            name: of the conflict's axis in verdicts/conflicts.yaml.
             runs: the named samples of its rows, of the model and of its twin.
             points: single layers, heads or tasks, on the axis' scale.
             published: the studies' own values, on the same scale.
         """
         axis = axis_by_name(name)
+        if absent_in([runs, points or {}]):
+            return
         twins = [runs.twin, *(other for other in runs.others if axis.names <= set(other))]
         found = settled(axis, runs.model, twins, published)
         self.axes[name] = samples_to_keep(axis, [runs.model, *twins], published)
@@ -176,9 +202,10 @@ class Chapter:
                 self.not_testable(identity, f"{self.model_name} has no masked-LM head")
         return self.specimen.has_mlm_head
 
-    def say(self, text: str) -> None:
-        """One sentence of prose whose numbers come from this run."""
-        display(Markdown(text))
+    def say(self, text: str, *runs: Runs | Absent, **values: Any) -> None:
+        """Prose whose numbers come from this run: see `runs.filled`; without runs and values the text as it is."""
+        if absent_in([*runs, values]) is None:
+            display(Markdown(filled(text, *runs, **values) if runs or values else text))
 
     def conclude(self, themes: Themes) -> None:
         """The chapter's synthesis: what replicates, what does not and why it might not; see `conclusions`."""
@@ -186,6 +213,8 @@ class Chapter:
         for identity in (identity for claims in themes.values() for identity in claims):
             claim_by_id(identity)
         display(HTML(conclusions(self.results, themes, statements)))
+        about = {result["id"] for result in self.results if claim_by_id(result["id"]).about_training}
+        display(HTML(_answer(answer(self.results, themes, about))))
 
     def close(self) -> None:
         """Writes the record, once, when the chapter has run to its end."""
@@ -230,6 +259,23 @@ class Chapter:
         self.results.append(result)
         self.seconds[claim.id], self._clock = time.perf_counter() - self._clock, time.perf_counter()
         display(HTML(cards.verdict_card(cards.card_of(claim, result, tested.model, tested.twins))))
+
+
+def _answer(found: Answer) -> str:
+    """The chapter's answer, which the page shows before its first experiment."""
+    panel = {
+        text: Dots(np.clip([twin], *SHOWN), *np.clip([value, low, high], *SHOWN), text in found.replicated)
+        for rows in found.rows.values()
+        for text, (value, low, high, twin) in rows.items()
+    }
+    label = "effect, in multiples of the smallest that would matter"
+    caption = (
+        "Each claim's effect with its 95 % interval; filled: replicates. Beyond the grey band it is as large as would "
+        f"matter. Small dots: untrained twins. Cut at {SHOWN[0]:.0f} and {SHOWN[1]:.0f}."
+    )
+    groups = {heading: list(rows) for heading, rows in found.rows.items()}
+    figure = dots(groups, {label: panel}, bands=[1.0], caption=caption)._repr_html_() if panel else ""
+    return cards.answer_card(found.sentences, figure)
 
 
 def _size(claim: Claim, tested: Tested, samples: Mapping[str, Any]) -> dict[str, int]:

@@ -9,6 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "bertology_utils"
 FOUNDATIONS = (
+    "absent",
     "errors",
     "files",
     "bibliography",
@@ -32,6 +33,7 @@ ORDER = (
     "tuning",
     "compression",
     "verdicts",
+    "runs",
     "studies",
     "chapter",
     "running",

@@ -10,20 +10,17 @@ import pytest
 import torch
 from hub_cache import KINDS, SENTENCES, add_to_cache, use_only
 
+from bertology_utils.compression import outlier_effects as outlier_study
 from bertology_utils.compression.accounting import count_parameters
 from bertology_utils.compression.outliers import outlier_dimensions
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.attention import head_distances, head_statistics, target_masks
 from bertology_utils.models import load
-from bertology_utils.studies import (
-    anatomy,
-    attention_evidence,
-    outlier_study,
-    probe_limits,
-    slots,
-    triggers,
-)
-from bertology_utils.studies import subnetworks as nets
+from bertology_utils.studies.attention import evidence as attention_evidence
+from bertology_utils.studies.embeddings import input_slots as slots
+from bertology_utils.studies.overparametrization import subnetworks as nets
+from bertology_utils.studies.overview import anatomy, probe_limits
+from bertology_utils.studies.syntax import triggers
 from bertology_utils.text import encode_words, model_inputs, pool_pieces
 from bertology_utils.tuning import changes
 from bertology_utils.tuning.training import Examples, finetune

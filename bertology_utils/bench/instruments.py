@@ -20,13 +20,13 @@ from bertology_utils.activations import word_vectors
 from bertology_utils.compression.accounting import build, count_macs
 from bertology_utils.data.material import treebank
 from bertology_utils.instruments import structural
+from bertology_utils.instruments.attention_trees import punctuation_mask
 from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.instruments.geometry import occurrences, self_similarity
 from bertology_utils.instruments.trees import attachment_hits, tree_distances
 from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen, load
 from bertology_utils.project import DEFAULT_MODEL
-from bertology_utils.studies.syntax_trees import punctuation_mask
 from bertology_utils.text import encode_words
 
 from .measure import Case, timed

@@ -18,6 +18,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import spearmanr
 
+from bertology_utils.absent import unless_absent
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.arcs import arc_tree
 from bertology_utils.figures.bars import bars, pairs
@@ -55,6 +56,7 @@ __all__ = [
 Values = Sequence | np.ndarray
 
 
+@unless_absent
 def layer_lines(
     series: Mapping[str, Values],
     *,
@@ -85,6 +87,7 @@ def highest(values: Values, first_layer: int = 0) -> str:
     return f"layer {first_layer + means.argmax()} of {first_layer + len(means) - 1}"
 
 
+@unless_absent
 def curve(
     x: Values,
     series: Mapping[str, Values],
@@ -192,6 +195,7 @@ def _best_sentence(name: str, x: np.ndarray, summary: Series, xlabel: str) -> st
     )
 
 
+@unless_absent
 def scatter(
     points: Values,
     labels: Sequence[str] | None = None,
@@ -237,6 +241,7 @@ def scatter(
     return Figure(drawing, alt.strip(), frame, caption)
 
 
+@unless_absent
 def table(rows: pd.DataFrame | Sequence[Mapping[str, object]], *, caption: str = "") -> Figure:
     """Rows shown as a styled table; the first column heads the rows."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))

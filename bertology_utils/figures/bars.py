@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from bertology_utils.absent import unless_absent
 from bertology_utils.figures.html import INK, Figure
 from bertology_utils.figures.style import CONTROL, PALETTE, as_point, is_control, legend_below, new_axes
 
@@ -19,6 +20,7 @@ HATCHES = ("////", "....", "\\\\\\\\", "xxxx")
 PITCH, TALLEST = 0.3, 5.5  # inches from bar to bar, and of all bars together: many bars are thin ones
 
 
+@unless_absent
 def bars(
     values: Mapping[str, object],
     *,
@@ -132,6 +134,7 @@ def _bars_alt(flat, ylabel, baselines, published) -> str:
     return f"Bar chart of {ylabel}, {len(flat)} bars: {listed}.{extra}"
 
 
+@unless_absent
 def pairs(
     claims: Mapping[str, tuple[float, float]],
     *,

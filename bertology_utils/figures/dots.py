@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from bertology_utils.absent import unless_absent
 from bertology_utils.figures.html import INK, Figure
 from bertology_utils.figures.style import CONTROL, PALETTE, dress
 
@@ -29,6 +30,7 @@ class Dots(NamedTuple):
     clear: bool
 
 
+@unless_absent
 def dots(
     groups: Mapping[str, Sequence[str]],
     panels: Mapping[str, Mapping[str, Dots]],

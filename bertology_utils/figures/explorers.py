@@ -22,12 +22,13 @@ import pandas as pd
 from matplotlib.colors import to_rgb
 from matplotlib.image import imsave
 
+from bertology_utils.absent import unless_absent
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.html import Figure, table_html
 from bertology_utils.figures.style import PALETTE, is_control
 
 if TYPE_CHECKING:
-    from bertology_utils.studies.layer_views import LayerView
+    from bertology_utils.instruments.layer_views import LayerView
 PARTS = ("css", "js")
 
 
@@ -61,6 +62,7 @@ def quantised(maps: np.ndarray) -> np.ndarray:
     return np.round(255 * np.clip(np.asarray(maps, dtype=float), 0, 1)).astype(np.uint8)
 
 
+@unless_absent
 def attention_explorer(
     units: Sequence[str],
     views: Mapping[str, np.ndarray],
@@ -99,6 +101,7 @@ def attention_explorer(
     return Explorer(None, alt, table, caption, kind="attention", body=body + _legend(marks), data=_json(data))
 
 
+@unless_absent
 def layer_explorer(views: Mapping[str, LayerView], *, start: int = 0, caption: str = "") -> Explorer:
     """What each word of a sentence is at each layer: guesses of the masked word, nearest words, cosines.
 

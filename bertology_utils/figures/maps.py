@@ -13,6 +13,7 @@ import seaborn
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from bertology_utils.absent import unless_absent
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.html import INK, Figure
 from bertology_utils.figures.style import PALETTE, new_axes, text_colour
@@ -20,6 +21,7 @@ from bertology_utils.figures.style import PALETTE, new_axes, text_colour
 Values = Sequence | np.ndarray
 
 
+@unless_absent
 def heat(
     matrix: Values,
     rows: Sequence[str],
@@ -59,6 +61,7 @@ def heat(
     return Figure(drawing, _heat_alt(matrix, rows, columns, label, xlabel, ylabel, marks), frame, caption)
 
 
+@unless_absent
 def head_map(
     matrix: Values,
     *,

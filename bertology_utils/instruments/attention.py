@@ -7,7 +7,7 @@ no maps, and this module says so instead of returning nothing. `relations` build
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from string import punctuation as ascii_punctuation
 
@@ -104,7 +104,7 @@ def _transformed_norms(specimen: Specimen) -> Iterator[list[torch.Tensor]]:
     norms: list[torch.Tensor] = []
     handles = [
         value.register_forward_hook(_norm_hook(output.weight, specimen.heads, norms))
-        for value, output in _projections(specimen.encoder)
+        for value, output in projections(specimen.encoder)
     ]
     try:
         yield norms
@@ -122,7 +122,7 @@ def _norm_hook(output_weight: torch.Tensor, heads: int, norms: list[torch.Tensor
     return keep_norms
 
 
-def _projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
+def projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
     """Pairs (value projection, output projection) of each block; a shared block appears once and runs often."""
     modules = dict(encoder.named_modules())
     for value_end, output_end in _PROJECTIONS:
@@ -130,6 +130,18 @@ def _projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.
         if found:
             return [(modules[name], modules[name.removesuffix(value_end) + output_end]) for name in found]
     raise BertologyError("Norm-weighted attention does not know where this architecture keeps its value projection.")
+
+
+@contextmanager
+def silenced_values(specimen: Specimen, silent: torch.Tensor, layers: Sequence[int]) -> Iterator[None]:
+    """Inside, pieces where `silent` (batch, pieces) holds have value vectors of zero in these layers (1..L)."""
+    values = [value for value, _ in projections(specimen.encoder)]
+    keep = (~silent)[..., None]
+    with ExitStack() as stack:
+        for layer in layers:
+            hook = values[layer - 1].register_forward_hook(lambda module, args, output: output * keep)
+            stack.callback(hook.remove)
+        yield
 
 
 # --- statistics -----------------------------------------------------------------------------------------------------

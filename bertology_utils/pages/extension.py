@@ -29,6 +29,7 @@ from bertology_utils.pages import (
     conflict_pages,
     contents,
     emergence,
+    layout,
     ledger_table,
     parts,
     specimen_growth,
@@ -85,7 +86,7 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         return
     rows = {row.id: row for row in contents.load_rows(Path(app.srcdir) / EXECUTED / "ledger.json")}
     notebook = with_recorded(json.loads(path.read_text(encoding="utf-8")), rows)
-    source[0] = json.dumps(stamped(notebook))
+    source[0] = json.dumps(stamped(layout.laid_out(notebook)))
 
 
 def with_recorded(notebook: dict[str, Any], rows: dict[str, contents.Row]) -> dict[str, Any]:

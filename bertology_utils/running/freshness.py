@@ -129,7 +129,7 @@ def package_data(root: Path, chapter: str) -> list[Path]:
     """The package's data files, without the claims of other chapters."""
     others = set(CHAPTERS) - {chapter}
     files = [path for path in (root / PACKAGE).rglob("*") if path.suffix in DATA_SUFFIXES and path.is_file()]
-    return sorted(path for path in files if not (path.parent.name == "claims" and path.stem in others))
+    return sorted(path for path in files if not (path.name == "claims.yaml" and path.parent.name in others))
 
 
 def model_hashes(root: Path, model: str) -> dict[str, str]:

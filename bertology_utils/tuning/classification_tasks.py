@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
+from bertology_utils.data.material import EMBEDDED
+from bertology_utils.data.material import sentences as draw_sentences
 from bertology_utils.errors import unknown
 from bertology_utils.language.grammar import Grammar
 from bertology_utils.language.grammar_trees import Phrase, Sentence, Word
@@ -174,3 +176,13 @@ TASKS = {
         Task("entailment", "Does the second follow?", ("no", "yes"), _entailment, paired=True),
     )
 }
+
+
+def number_examples(n: int, seed: int = 0, split: str = "train", source: str = EMBEDDED) -> Examples:
+    """Sentences labelled with the number of their subject (0 singular, 1 plural), half and half as far as they go."""
+    drawn = draw_sentences(3 * n, seed, split, source, kind="simple")
+    sentences = [s for s in drawn if s.features["subject_number"]]
+    labels = [int(s.features["subject_number"] == "plural") for s in sentences]
+    halves = [[i for i, label in enumerate(labels) if label == wanted][: n // 2] for wanted in (0, 1)]
+    chosen = sorted(halves[0] + halves[1])
+    return Examples([list(sentences[i].words) for i in chosen], [labels[i] for i in chosen])

@@ -212,6 +212,12 @@ def _amendments(text: str) -> Sequence[tuple[str, str]]:
     return [(date, change.strip()) for date, change in zip(parts[::2], parts[1::2], strict=True)]
 
 
+def answer_card(sentences: Sequence[str], figure: str) -> str:
+    """What a chapter found, in computed sentences and a figure (HTML)."""
+    told = " ".join(map(html.escape, sentences))
+    return f'<section class="chapter-answer" aria-label="What this chapter finds"><p>{told}</p>{figure}</section>'
+
+
 def conflict_card(name: str, figure: str, outcome: str, differ: str) -> str:
     """A conflict's figure (HTML) with the computed outcome and the reason why the studies could differ."""
     identity = html.escape(name, quote=True)

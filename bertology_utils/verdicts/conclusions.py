@@ -7,7 +7,9 @@ heading to claims, and each claim to a few words that finish the sentence; the r
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bertology_utils.verdicts.predictions import (
@@ -62,6 +64,64 @@ def conclusions(results: Sequence[Mapping[str, Any]], themes: Themes, statements
     rest = {identity: statements[identity].rstrip(".") for identity in found if identity not in named}
     items = [_theme(heading, claims, found) for heading, claims in {**themes, "Besides": rest}.items()]
     return f'<ul class="conclusions">{"".join(items)}</ul>'
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a chapter says before its first experiment.
+
+    Attributes:
+        sentences: how the claims about training fared, which stands surest, which fails clearest.
+        rows: of claims with a smallest effect: (effect, low, high, the twins' effect) in multiples of it, by the words
+            that the themes have for them, under their theme.
+        replicated: the words of those that replicate.
+    """
+
+    sentences: tuple[str, ...]
+    rows: Mapping[str, Mapping[str, tuple[float, float, float, float]]]
+    replicated: frozenset[str]
+
+
+def answer(results: Sequence[Mapping[str, Any]], themes: Themes, about: Collection[str]) -> Answer:
+    """The chapter in short, from its results; `about` names the claims about training."""
+    found = {result["id"]: result for result in results if result["clauses"]}
+    words = {identity: text for claims in themes.values() for identity, text in claims.items() if identity in found}
+    rows = {
+        heading: {text: _multiples(found[i]) for i, text in claims.items() if i in found and found[i]["smallest"]}
+        for heading, claims in themes.items()
+    }
+    held = frozenset(text for i, text in words.items() if found[i]["verdict"] == REPLICATES)
+    asked = [identity for identity in words if identity in about]
+    return Answer(tuple(_sentences(asked, found, words)), {h: r for h, r in rows.items() if r}, held)
+
+
+def _multiples(result: Mapping[str, Any]) -> tuple[float, float, float, float]:
+    place = next(i for i, c in enumerate(result["clauses"]) if c["effect"] == result["difference"])
+    twins = result["control_clauses"][place]["effect"] if result["control_clauses"] else float("nan")
+    numbers = (result["difference"], result["ci_low"], result["ci_high"], twins)
+    return tuple(number / result["smallest"] for number in numbers)
+
+
+def _sentences(asked: Sequence[str], found: Mapping[str, Mapping[str, Any]], words: Mapping[str, str]) -> Iterator[str]:
+    counts = Counter(found[identity]["verdict"] for identity in asked)
+    left = counts[UNDERPOWERED] + counts[UNABLE]
+    yield (
+        f"Of {len(asked)} claims about what training teaches, {counts[REPLICATES]} replicate and lead untrained twins; "
+        f"{counts[NOT_SPECIFIC]} hold without such a lead, {counts[WEAKER]} are there but weaker, "
+        f"{counts[CONTRADICTS]} do not hold here, and {left} stay open."
+    )
+    sure = [identity for identity in asked if found[identity]["verdict"] == REPLICATES and found[identity]["lead"]]
+    if sure:
+        yield f"Surest: {words[max(sure, key=lambda i: _surely(found[i]['lead']))]}."
+    against = [identity for identity in asked if found[identity]["verdict"] == CONTRADICTS]
+    if against:
+        worst = min(against, key=lambda i: found[i]["ci_high"] / (found[i]["smallest"] or 1.0))
+        yield f"Farthest from its study, and not so here: {words[worst]}."
+
+
+def _surely(lead: Mapping[str, Any]) -> float:
+    half = (lead["high"] - lead["low"]) / 2
+    return lead["value"] / half if half else lead["value"]
 
 
 def _theme(heading: str, claims: Mapping[str, str], found: Mapping[str, Mapping[str, Any]]) -> str:

@@ -1,6 +1,6 @@
 """Claims that pull against each other, and the axis on which one run can tell them apart. Depends on `predictions`.
 
-Conflicts are data (`claims/conflicts.yaml`). Where a conflict has an axis, each side names the region that its study
+Conflicts are data (`conflicts.yaml`). Where a conflict has an axis, each side names the region that its study
 predicts; the regions stand in the file before any run. The run's interval against the regions gives the outcome: a side
 is supported if the other one is refuted and the run's value differs from that of untrained twins.
 """
@@ -22,7 +22,7 @@ from bertology_utils.samples import packed, unpacked
 from bertology_utils.statistics import Measurement
 from bertology_utils.verdicts.predictions import ROUNDING, contrast, parse, stacked
 
-CONFLICTS = Path(__file__).parents[1] / "claims" / "conflicts.yaml"
+CONFLICTS = Path(__file__).with_name("conflicts.yaml")
 KINDS = ("contradiction", "tension", "method", "caveat", "reading")
 INSIDE, OVERLAPPING, OUTSIDE = "inside", "overlapping", "outside"
 _NUMBER = r"(-?\d+(?:\.\d+)?)"

@@ -1,7 +1,7 @@
 """The ledger: every claim of the survey, its prediction, and what the runs say of it. Depends on `predictions`.
 
-Claims are data: one YAML file a chapter under `claims/`, validated when read. Records are what chapters write; the
-ledger joins both into the list that `ledger.json` and `ledger.csv` hold.
+Claims are data: one YAML file in the room of each chapter, `studies/<chapter>/claims.yaml`, validated when read.
+Records are what chapters write; the ledger joins both into the list that `ledger.json` and `ledger.csv` hold.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from bertology_utils.verdicts.judging import judged_again
 from bertology_utils.verdicts.predictions import Prediction, parse
 
 PACKAGE = Path(__file__).parents[1]
-CLAIMS_FOLDER = PACKAGE / "claims"
+STUDIES = PACKAGE / "studies"
 REFERENCES = PACKAGE / "references.yaml"
 TESTED_KINDS = ("empirical", "contested")
 ROW_FIELDS = ("id", "section", "notebook", "kind", "statement", "studies", "published", "contested_with")
@@ -33,6 +33,9 @@ RESULT_FIELDS = (
 )  # fmt: skip
 
 
+Part = Literal[
+    "masked-LM head", "attention maps", "block with weights of its own", "second head in a layer", "training"
+]
 VERSION_FIELDS = ("prediction", "given", "failure", "specific", "amended")
 VERSION_DEFAULTS = {"failure": False, "specific": True}
 
@@ -66,6 +69,8 @@ class Claim(BaseModel):
             and not what the statement says of a method; such tests are counted by themselves.
         effect: why the smallest effect that would matter is that of the prediction, such as half the published one.
         study: what the study itself found, as values of the samples that the prediction names, where scales agree.
+        requires: what a model must have to be asked; another is not testable here.
+        figure: what the study's own figure showed, for the caption of the chapter's.
         amended: when the measure behind an unchanged prediction last changed; recorded results of before do not count.
     """
 
@@ -93,6 +98,8 @@ class Claim(BaseModel):
     effect: str | None = None
     study: dict[str, float] | None = None
     amended: AwareDatetime | None = None
+    requires: tuple[Part, ...] = ()
+    figure: str | None = None
 
     @field_validator("prediction", "given")
     @classmethod
@@ -113,13 +120,20 @@ class Claim(BaseModel):
     @property
     def parsed_prediction(self) -> Prediction:
         if self.prediction is None:
-            raise BertologyError(f"The claim '{self.id}' has no prediction: add one to claims/{self.notebook}.yaml.")
+            raise BertologyError(
+                f"The claim '{self.id}' has no prediction: add one to studies/{self.notebook}/claims.yaml."
+            )
         return parse(self.prediction)
 
     @property
     def version(self) -> str:
         """The hash of what decides the verdict, by which a result names what it was judged by; see `sealed`."""
         return digest(version_of(self.model_dump()))
+
+    @property
+    def about_training(self) -> bool:
+        """Whether the headline counts it: not a size, a definition or the book's own generator."""
+        return self.specific and not self.checks
 
     @property
     def full_prediction(self) -> str:
@@ -175,6 +189,11 @@ def _words(key: Any) -> str:
     return str(key).replace("_", " ")
 
 
+def claims_file(chapter: str) -> Path:
+    """Where a chapter's claims stand."""
+    return STUDIES / chapter / "claims.yaml"
+
+
 def read_claims(path: Path) -> list[Claim]:
     """The claims of one file.
 
@@ -186,7 +205,9 @@ def read_claims(path: Path) -> list[Claim]:
         try:
             claims.append(Claim(**row))
         except (ValidationError, TypeError) as error:
-            raise BertologyError(f"{path.name}, claim '{_identity(row)}': {_first_message(error)}") from None
+            raise BertologyError(
+                f"{path.parent.name}/{path.name}, claim '{_identity(row)}': {_first_message(error)}"
+            ) from None
     return claims
 
 
@@ -204,7 +225,7 @@ def _first_message(error: Exception) -> str:
 @cache
 def load_claims() -> tuple[Claim, ...]:
     """All claims in the chapters' order, validated against each other and the bibliography."""
-    claims = tuple(claim for chapter in CHAPTERS for claim in read_claims(CLAIMS_FOLDER / f"{chapter}.yaml"))
+    claims = tuple(claim for chapter in CHAPTERS for claim in read_claims(claims_file(chapter)))
     validate(claims, citation_keys())
     return claims
 

@@ -1,0 +1,150 @@
+"""What a model knows at every size, seed or step: loss and grammar of the members of a family on generated sentences.
+
+Depends on `models`, `pairs` (constructions), `mlm_training` (loss), `cloze` (which form fits) and `compression`; names
+come from `families`. All members read the same sentences under the same masks and share a tokenizer, so that everything
+is paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from bertology_utils.compression.outlier_effects import deviations
+from bertology_utils.compression.outliers import deviating, outlier_dimensions
+from bertology_utils.compression.scorecard import count, prune_everywhere, with_model
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import focus_preference, preferred
+from bertology_utils.language.pairs import (
+    MinimalPair,
+    agreement_pairs,
+    determiner_noun_pairs,
+    npi_pairs,
+    reflexive_pairs,
+)
+from bertology_utils.models import Specimen, load
+from bertology_utils.statistics import mean_interval
+from bertology_utils.tuning.mlm_training import mlm_losses
+
+EARLY = 0.2  # the share of training that counts as a short stretch
+Constructions = Mapping[str, Sequence[MinimalPair]]
+
+
+def constructions(n: int, seed: int = 0) -> dict[str, list[MinimalPair]]:
+    """`n` minimal pairs of each of nine constructions, from the words of the grammar's test split."""
+    options = {"seed": seed, "split": "test"}
+    return {
+        "agreement": agreement_pairs(n, **options),
+        **{f"agreement, {k} attractor{'s' * (k > 1)}": agreement_pairs(n, k, **options) for k in (1, 2)},
+        "agreement, nonsense": agreement_pairs(n, nonsense=True, **options),
+        "determiner and noun": determiner_noun_pairs(n, **options),
+        "determiner, adjective, noun": determiner_noun_pairs(n, 1, **options),
+        "reflexive": reflexive_pairs(n, **options),
+        "reflexive, 1 attractor": reflexive_pairs(n, 1, **options),
+        "polarity item": npi_pairs(n, **options),
+    }
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The members of a family and what they scored, all arrays in the order of `names`.
+
+    losses: (models, sentences), nats a masked piece; judged: construction -> (models, pairs), is the word that the pair
+    is about likelier in the grammatical sentence (goldberg2019assessing)? Pairs with unknown words are left out.
+    words: construction -> the two forms that each pair is about; pairs share them.
+    """
+
+    names: tuple[str, ...]
+    losses: np.ndarray
+    judged: dict[str, np.ndarray]
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """All judgements (models, pairs of all constructions)."""
+        return np.concatenate(list(self.judged.values()), axis=1)
+
+    def known(self, index: int = -1) -> list[str]:
+        """Constructions that the model at `index` judges above chance: the lower end of its interval is over a half."""
+        return [kind for kind, judged in self.judged.items() if mean_interval(judged[index]).low > 0.5]
+
+    def larger_better(self) -> np.ndarray:
+        """For each construction the share of pairs of models of which the later scores higher; (constructions,)."""
+        means = [judged.mean(1) for judged in self.judged.values()]
+        return np.array([np.mean([(1 + np.sign(b - a)) / 2 for a, b in combinations(scores, 2)]) for scores in means])
+
+    def least_gain(self) -> np.ndarray:
+        """What the least rewarding step from one model to the next saves on each sentence (nats); (sentences,)."""
+        gains = self.losses[:-1] - self.losses[1:]
+        return gains[gains.mean(1).argmin()]
+
+
+def measure(names: Sequence[str], sentences: Sequence[Sequence[str]], by_construction: Constructions) -> Growth:
+    """Loads one member after another and measures it; `random:` names give their untrained twins."""
+    found = [_measured(load(name), sentences, by_construction) for name in names]
+    judged = {kind: np.stack([preferred(scores[kind]) for _, scores in found]) for kind in by_construction}
+    words = {
+        kind: tuple(pair.forms for pair, known in zip(pairs, found[0][1][kind].covered, strict=True) if known)
+        for kind, pairs in by_construction.items()
+    }
+    return Growth(tuple(names), np.stack([losses for losses, _ in found]), judged, words)
+
+
+def _measured(specimen: Specimen, sentences, by_construction: Constructions) -> tuple[np.ndarray, dict]:
+    return mlm_losses(specimen, sentences), {
+        kind: focus_preference(specimen, pairs) for kind, pairs in by_construction.items()
+    }
+
+
+def equal_count(small: str, large: str, sentences: Sequence[Sequence[str]], untrained: str) -> dict[str, np.ndarray]:
+    """Losses (sentences,) of two models of as many weights: the small one, and the large one with its smallest at zero.
+
+    Nothing is retrained. `untrained` names a model that says what the small one learnt at all.
+    """
+    dense, whole = load(small), load(large)
+    pruned = with_model(whole, prune_everywhere(whole.model, count(whole.model) / count(dense.model)))
+    losses = {"dense_small": dense, "pruned_large": pruned, "whole_large": whole, "untrained": load(untrained)}
+    return {name: mlm_losses(specimen, sentences) for name, specimen in losses.items()}
+
+
+# ---------------------------------------------------------------- outlier dimensions over steps
+
+
+@dataclass(frozen=True)
+class Emergence:
+    """Outlier dimensions of a finished model, and where they deviated on the way.
+
+    dimensions: of the finished model, see `outliers.outlier_dimensions`; places: (steps, places) booleans, does each
+    place (layer, dimension) in which one of them deviates in the end already deviate at this step; strongest: (steps,)
+    deviation of the dimension that deviates most, in standard deviations averaged over layers; counts: (steps,) outlier
+    dimensions that the model of this step has of its own.
+    """
+
+    steps: tuple[int, ...]
+    dimensions: tuple[int, ...]
+    places: np.ndarray
+    strongest: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def early(self) -> int:
+        """Index of the last checkpoint in the first fifth of training."""
+        within = [i for i, step in enumerate(self.steps) if step <= EARLY * self.steps[-1]]
+        if not within:
+            raise BertologyError("There is no checkpoint in the first fifth of training.")
+        return within[-1]
+
+
+def emergence(checkpoints: Mapping[int, str], sigmas: float = 3.0) -> Emergence:
+    """Follows outlier dimensions (kovaleva2021bertbusters) over checkpoints {step: name}, the finished model last."""
+    models = [load(name).model for name in checkpoints.values()]
+    dimensions = [outlier.dimension for outlier in outlier_dimensions(models[-1], sigmas)]
+    flags = [deviating(model, "weight", sigmas) | deviating(model, "bias", sigmas) for model in models]
+    final = flags[-1][:, dimensions]
+    places = np.stack([flag[:, dimensions][final] for flag in flags])
+    counts = np.array([len(outlier_dimensions(model, sigmas)) for model in models])
+    strongest = np.array([deviations(model).mean(0).max() for model in models])
+    return Emergence(tuple(checkpoints), tuple(dimensions), places, strongest, counts)

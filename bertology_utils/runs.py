@@ -1,0 +1,144 @@
+"""What one closure measured on a model and on its untrained twins, which draws itself and fills sentences with numbers.
+
+Depends on `figures`, `absent` and the claims (what a study's own figure showed stands with its claim).
+"""
+
+import string
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bertology_utils import figures
+from bertology_utils.absent import Absent, absent_in
+from bertology_utils.figures import Figure
+from bertology_utils.verdicts.ledger import claim_by_id
+
+TWIN = "twin"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What one closure measured on the specimen, on its untrained twin, and on further untrained twins."""
+
+    model: Any
+    twin: Any
+    others: tuple[Any, ...] = ()
+
+    def map(self, function: Callable[[Any], Any]) -> "Runs":
+        """A function of each side."""
+        return Runs(*map(function, (self.model, self.twin)), tuple(map(function, self.others)))
+
+    def __getitem__(self, name: Any) -> "Runs":
+        """One sample of each side, or one part of a sample."""
+        return self.map(lambda side: side[name])
+
+    @classmethod
+    def joined(cls, **named: Any) -> "Runs | Absent":
+        """Named samples of each side from several runs; what is not a `Runs` is the same for all sides.
+
+        Of untrained twins there are as many as each of the runs has.
+        """
+        if absent := absent_in(named):
+            return absent
+        count = min((len(runs.others) for runs in named.values() if isinstance(runs, cls)), default=0)
+
+        def side(pick: Callable[["Runs"], Any]) -> dict[str, Any]:
+            return {name: pick(runs) if isinstance(runs, cls) else runs for name, runs in named.items()}
+
+        others = tuple(side(lambda runs, i=i: runs.others[i]) for i in range(count))
+        return cls(side(lambda runs: runs.model), side(lambda runs: runs.twin), others)
+
+    def lines(self, *names: str, claim: str = "", here: str = "", caption: str = "", **options: Any) -> Figure | None:
+        """Lines over layers, model and twin: of the sample itself, or of the named ones.
+
+        Args:
+            claim: the one whose study drew such a figure; the caption tells what it showed (`Claim.figure`).
+            here: about this run, with numbers as in `filled`; `{highest}` is where the model's line is highest.
+            options: as of `figures.layer_lines`; `beside` adds lines.
+        """
+        series = self._series(names, options.pop("beside", {}))
+        tops = {"highest": figures.highest(next(iter(series.values())), options.get("first_layer", 0))}
+        words = self._caption(caption, claim, here, tops)
+        return figures.layer_lines(series, controls=self._controls(series), caption=words, **options)
+
+    def bars(self, *names: str, claim: str = "", here: str = "", caption: str = "", **options: Any) -> Figure | None:
+        """Bars of model and twin: of the sample itself, of the named ones, or of all; otherwise as `lines`.
+
+        `beside` adds bars, a value for the model alone or several by their names.
+        """
+        beside = options.pop("beside", {})
+        names = names or (tuple(self.model) if isinstance(self.model, Mapping) else ())
+        if len(names) < 2:
+            shown = self._series(names, beside)
+        else:
+            shown = {_words(name): {"model": self.model[name], TWIN: self.twin[name]} for name in names}
+            shown |= {name: value if isinstance(value, Mapping) else {"model": value} for name, value in beside.items()}
+        words = self._caption(caption, claim, here)
+        return figures.bars(shown, controls=self._controls([TWIN, *shown]), caption=words, **options)
+
+    def _series(self, names: tuple[str, ...], beside: Mapping[str, Any]) -> dict[str, Any]:
+        """Model and twin by the names that a legend shows."""
+        if len(names) < 2:
+            one = self[names[0]] if names else self
+            return {"model": one.model, TWIN: one.twin, **beside}
+        pairs = ((_words(name), self[name]) for name in names)
+        return {label: v for name, one in pairs for label, v in _sides(name, one)} | dict(beside)
+
+    @staticmethod
+    def _controls(labels: Any) -> list[str]:
+        return [label for label in labels if label == TWIN or label.endswith(f", {TWIN}")]
+
+    def _caption(self, caption: str, claim: str, here: str, numbers: Mapping[str, Any] | None = None) -> str:
+        study = claim_by_id(claim).figure or "" if claim else ""
+        return " ".join(filter(None, (filled(text, self, **(numbers or {})) for text in (caption, study, here))))
+
+
+def _sides(name: str, one: Runs) -> Iterator[tuple[str, Any]]:
+    yield name, one.model
+    yield f"{name}, {TWIN}", one.twin
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+class _Means:
+    """The means of named samples, by attribute and by item."""
+
+    def __init__(self, samples: Any):
+        self._samples = samples
+
+    def __getattr__(self, name: str) -> Any:
+        return _number(self._samples[name])
+
+    __getitem__ = __getattr__
+
+
+class _Template(string.Formatter):
+    def get_value(self, key: Any, arguments: Any, named: Mapping[str, Any]) -> Any:
+        return _number(named[key])
+
+
+def filled(template: str, *runs: "Runs | Absent", **values: Any) -> str:
+    """A sentence with its numbers: `{name:.0%}` is the mean of the model's sample, `{twin.name:.0%}` of its twin's.
+
+    Args:
+        runs: where the samples are; of several, the last that has the name. One alone is `{value}`, `{twin.value}`.
+        values: further numbers, arrays (their means) and words.
+
+    Raises:
+        KeyError: a name that is in none of them.
+    """
+    named: dict[str, Any] = {}
+    twins: dict[str, Any] = {}
+    for run in runs:
+        for side, samples in ((named, getattr(run, "model", run)), (twins, getattr(run, TWIN, run))):
+            side.update(samples if isinstance(samples, Mapping) else {"value": samples})
+    return " ".join(_Template().vformat(template, (), named | {TWIN: _Means(twins)} | values).split())
+
+
+def _number(value: Any) -> Any:
+    """An array as its mean; words, numbers and namespaces as they are."""
+    return float(np.mean(value)) if isinstance(value, np.ndarray | list) else value

@@ -1,0 +1,1 @@
+"""Experiments of the chapter `attention`, and its claims."""

@@ -1,0 +1,1 @@
+"""Experiments of the chapter `embeddings`, and its claims."""

@@ -1,0 +1,1 @@
+"""Experiments of the chapter `finetuning`, and its claims."""

@@ -1,0 +1,1 @@
+"""Experiments of the chapter `generalization`, and its claims."""

@@ -1,0 +1,1 @@
+"""Experiments of the chapter `layers`, and its claims."""

@@ -1,0 +1,196 @@
+"""What each layer knows of the tasks: probes of every layer, read-outs of number, and what fine-tuning leaves of them.
+
+Depends on `tasks`, `activations` and `probes`; every layer of a specimen is probed with the same probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from bertology_utils.activations import word_vectors
+from bertology_utils.data.ambiguous_order import pointed_sentences
+from bertology_utils.data.material import EMBEDDED
+from bertology_utils.data.pair_sets import agreement_pairs
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.layer_views import logits_of_layers
+from bertology_utils.instruments.probes import encode_labels, probe_correctness, train_scalar_mix, train_selector
+from bertology_utils.instruments.structural import fit_depth_probe, score_depths
+from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.models import Specimen
+from bertology_utils.studies.layers.tasks import Part, Task
+from bertology_utils.tuning.changes import blocks_have_own_weights, representation_change, restored
+from bertology_utils.tuning.mlm_training import IGNORED, masked_batches
+from bertology_utils.tuning.training import Examples, correctness, finetune_seeds, run_seeds
+
+Words = Sequence[Sequence[str]]
+TRAINING = {"batch": 64, "steps": 200, "epochs": 1}  # of single probes and mixes alike
+
+
+class LayerFeatures:
+    """Vectors of a specimen, computed once for each sentence."""
+
+    def __init__(self, specimen: Specimen) -> None:
+        self.specimen = specimen
+        self._words: dict[tuple[str, ...], torch.Tensor] = {}
+
+    def words(self, sentences: Words) -> list[torch.Tensor]:
+        """For each sentence (layers + 1, words, width)."""
+        keys = [tuple(sentence) for sentence in sentences]
+        new = [key for key in dict.fromkeys(keys) if key not in self._words]
+        if new:
+            self._words |= zip(new, word_vectors(self.specimen, [list(key) for key in new]), strict=True)
+        return [self._words[key] for key in keys]
+
+    def of(self, part: Part) -> torch.Tensor:
+        """Features (layers + 1, items, width) of a task's part; a pair gives difference and product, 2 * width.
+
+        A sentence is the mean of its words: jawahar2019what reads [CLS], which a short training leaves untouched.
+        """
+        vectors = self.words(part.sentences)
+        size = len(part.items[0])
+        if size == 1:
+            return torch.stack([vectors[i].mean(1) for (i,) in part.items], dim=1)
+        if size == 2:
+            return torch.stack([vectors[i][:, w] for i, w in part.items], dim=1)
+        first, second = (torch.stack([vectors[item[0]][:, item[k]] for item in part.items], dim=1) for k in (1, 2))
+        return torch.cat([(first - second).abs(), first * second], dim=-1)
+
+
+def task_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings) -> np.ndarray:
+    """0/1 of a linear probe on each layer: (layers + 1, seeds, items); settings as in `probes.train_probe`.
+
+    Each seed trains on sentences of its own, so that an interval over seeds is one over training sentences too.
+    """
+    train, test, names = encode_labels(task.train.labels, task.test.labels)
+    if len(names) < 2:
+        raise BertologyError(f"The task '{task.name}' has a single label in training.")
+    options = TRAINING | {"groups": task.train.groups} | settings
+    return probe_correctness(
+        features.of(task.train), train, features.of(task.test), test, classes=len(names), seeds=seeds, **options
+    )
+
+
+def number_readout(
+    specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, source: str = EMBEDDED, **settings
+) -> np.ndarray:
+    """Subject number read from the masked verb, one noun of the other number between: (layers + 1, seeds, items).
+
+    A trained readout at every layer, where goldberg2019assessing asks the model's own last layer.
+    """
+    return task_scores(
+        LayerFeatures(specimen),
+        Task(
+            "agreement",
+            *(
+                _masked_verbs(specimen, n, attractors, seed, split, source)
+                for n, attractors, split in ((train, (0, 1), "train"), (test, (1,), "test"))
+            ),
+        ),
+        seeds,
+        seed=seed,
+        **settings,
+    )
+
+
+def _masked_verbs(specimen: Specimen, n: int, attractors: Sequence[int], seed: int, split: str, source: str) -> Part:
+    drawn = {"seed": seed, "split": split, "source": source}
+    found = [pair for count in attractors for pair in agreement_pairs(n // len(attractors), count, **drawn)]
+    mask = specimen.tokenizer.mask_token
+    words = [[mask if i == p.focus else w for i, w in enumerate(p.good)] for p in found]
+    return Part(words, [(i, p.focus) for i, p in enumerate(found)], [p.condition["number"] for p in found])
+
+
+def agreement_subjects(test: int, seed: int = 0, source: str = EMBEDDED) -> list[str]:
+    """The subject noun of each test item of `number_readout`, which items share; the sentence where none is named."""
+    found = agreement_pairs(test, 1, seed=seed, split="test", source=source)
+    places = [pair.condition.get("subject") for pair in found]
+    return [
+        " ".join(pair.good) if place is None else pair.good[int(place)].lower()
+        for pair, place in zip(found, places, strict=True)
+    ]
+
+
+def subject_scores(
+    specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, steps: int = 200, source: str = EMBEDDED
+) -> np.ndarray:
+    """Is the subject noun found where another noun comes first (lin2019open)? (layers + 1, seeds, sentences).
+
+    Trained where the first noun is the subject, so that the linear rule and the hierarchical one both fit.
+    """
+    parts = [
+        pointed_sentences(n, clear, seed, split, "subject", source)
+        for n, clear, split in ((train, False, "train"), (test, True, "test"))
+    ]
+    vectors = [word_vectors(specimen, [list(s.words) for s in part]) for part in parts]
+    places = [[s.target for s in part] for part in parts]
+    own = range(len(places[0]))  # each seed trains on sentences of its own
+    probe = train_selector(vectors[0], places[0], seeds=seeds, seed=seed, steps=steps, epochs=1, groups=own)
+    return probe.correct(vectors[1], places[1])
+
+
+def depth_scores(
+    features: LayerFeatures, train: Sequence[Sentence], test: Sequence[Sentence], **settings
+) -> np.ndarray:
+    """Spearman's correlation of probed and true depth in the tree: (layers + 1, seeds, sentences)."""
+    options = {"rank": 32, "epochs": 6} | settings
+    probe = fit_depth_probe(features.words([s.words for s in train]), [s.heads for s in train], **options)
+    predicted = probe.depths(features.words([s.words for s in test]))
+    return score_depths(predicted, [s.heads for s in test]).spearman
+
+
+def mix_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings) -> tuple[np.ndarray, np.ndarray]:
+    """Cumulative scores (layers + 1, seeds, items), shares of the full mix (seeds, layers + 1); tenney2019bert.
+
+    Seeds are those of `task_scores`."""
+    train, test, names = encode_labels(task.train.labels, task.test.labels)
+    options = TRAINING | {"groups": task.train.groups} | settings
+    mix = train_scalar_mix(features.of(task.train), train, cumulative=True, classes=len(names), seeds=seeds, **options)
+    return mix.correct(features.of(task.test), test), mix.shares[-1].numpy()
+
+
+@torch.no_grad()
+def masked_word_hits(specimen: Specimen, sentences: Words, seed: int = 0) -> np.ndarray:
+    """Does the model's own head name the masked piece from this layer's vector? (layers + 1, 1, sentences), shares.
+
+    The pieces are chosen as in training and all masked: one that was left to stand would be read off the embeddings.
+    Layers below the last were not trained to be read by that head; a drop towards the bottom is partly its doing.
+    """
+    result = np.empty((specimen.layers + 1, 1, len(sentences)))
+    for rows, batch in masked_batches(specimen, [list(s) for s in sentences], seed, budget=1024):
+        chosen = batch["labels"] != IGNORED
+        inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
+        inputs["input_ids"] = inputs["input_ids"].masked_fill(chosen, specimen.tokenizer.mask_token_id)
+        logits = logits_of_layers(specimen, inputs, chosen)
+        hits = (logits.argmax(-1) == batch["labels"][chosen]).float()  # (layers + 1, chosen)
+        counts = chosen.sum(1)
+        sums = torch.zeros(len(hits), len(counts)).index_add(1, chosen.nonzero()[:, 0], hits)
+        result[:, 0, rows] = (sums / counts).numpy()
+    return result
+
+
+def finetuning_samples(
+    specimen: Specimen, train: Examples, test: Examples, seeds: int = 3, seed: int = 0, **settings
+) -> dict:
+    """Fine-tunes, then rolls layers back to the start (hao2019visualizing): `tuned`, `restored_bottom`, `restored_top`
+    (seeds, items), and the `change` of sentence vectors, 1 - cosine, (layers + 1, seeds, items).
+
+    `majority` (items,) is the share of the most frequent test label: a constant, since the labels are balanced by
+    design and not drawn. Blocks that share their weights cannot be rolled back apart: no `restored_...` of them.
+    """
+    runs, tuned = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), **settings)
+    half, layers = specimen.layers // 2, specimen.layers
+    halves = {"restored_bottom": range(half + 1), "restored_top": range(half + 1, layers + 1)}
+    if not blocks_have_own_weights(specimen.encoder):
+        halves = {}
+    found = {
+        name: np.stack(
+            [correctness(restored(run.classifier, specimen.encoder, chosen), specimen, test) for run in runs]
+        ).astype(float)
+        for name, chosen in halves.items()
+    }
+    change = representation_change(specimen, [run.specimen for run in runs], test.sentences)
+    majority = np.full(len(test), np.bincount(test.labels).max() / len(test))
+    return found | {"tuned": tuned.astype(float), "change": change, "majority": majority}

@@ -1,0 +1,46 @@
+"""Where a probe that may read all layers puts its weight, measured again and again on other sentences (tenney2019bert).
+
+Depends on `probes` and `tasks`. The mixing weights of one training are one draw: they depend on the sentences
+that the probe saw and on where it started. Each part of the sentences trains a probe of its own, from a start of its
+own, so that an interval over parts covers both. The tasks are those of the study; they are not drawn, and no interval
+is over them. A weak prior for even shares, which the study does not have, keeps the length of training out of the
+result: without it a mix gathers in one layer, sooner or later by how fast its task is learnt.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.probes import encode_labels, train_scalar_mix
+from bertology_utils.studies.layers.scores import TRAINING, LayerFeatures
+from bertology_utils.studies.layers.tasks import Part, Task
+
+PARTS = 6
+EVENNESS = 0.01
+
+
+def part_of(whole: Part, place: int, parts: int) -> Part:
+    """The items of every `parts`-th sentence, from sentence number `place` on."""
+    kept = [i for i, item in enumerate(whole.items) if item[0] % parts == place]
+    return Part(whole.sentences, [whole.items[i] for i in kept], [whole.labels[i] for i in kept])
+
+
+def mixing_shares(
+    features: LayerFeatures, task: Task, parts: int = PARTS, seed: int = 0, steps: int = TRAINING["steps"]
+) -> np.ndarray:
+    """Shares of the layers in a probe's mixture, of probes trained on disjoint sentences: (parts, layers + 1).
+
+    Nothing is scored, so the sentences of the task's training and test part serve alike.
+    """
+    found = []
+    for place in range(parts):
+        halves = [part for whole in (task.train, task.test) if (part := part_of(whole, place, parts)).items]
+        vectors = torch.cat([features.of(part) for part in halves], dim=1)
+        labels, _, names = encode_labels([label for part in halves for label in part.labels], [])
+        if len(names) < 2:
+            raise BertologyError(f"A part of the task '{task.name}' has a single label; take fewer parts.")
+        settings = TRAINING | {"classes": len(names), "seeds": 1, "seed": seed + place, "steps": steps}
+        found.append(train_scalar_mix(vectors, labels, evenness=EVENNESS, **settings).shares[0, 0].numpy())
+    return np.stack(found)

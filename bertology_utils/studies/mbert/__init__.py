@@ -1,0 +1,1 @@
+"""Experiments of the chapter `mbert`, and its claims."""

@@ -1,0 +1,180 @@
+"""Retrieval and transfer of a multilingual model on real text, layer by layer, and their record in a csv file.
+
+Depends on `parallel`, `multilingual` (measures), `data` (UD PUD: 1,000 tagged sentences in ten languages; Tatoeba:
+pairs with English), `grammaticality` (the csv file), `models`, `statistics`. The untrained twin goes the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from bertology_utils.activations import sentence_vectors, word_vectors
+from bertology_utils.data import registry as data
+from bertology_utils.data.readers import split_words
+from bertology_utils.errors import BertologyError
+from bertology_utils.language.ten_languages import LANGUAGES, OTHERS, PIVOT
+from bertology_utils.models import Specimen, load, twin
+from bertology_utils.project import find_root
+from bertology_utils.statistics import Measurement, mean_interval, stratified_mean
+from bertology_utils.studies.mbert.crosslingual import lexical_retrieval
+from bertology_utils.studies.mbert.parallel_text import ByLanguage, Corpus, learn_tags
+from bertology_utils.tuning.two_languages import centred_retrieval, sentence_retrieval
+
+AVERAGE = "average"
+FILE = Path("results") / "multilingual.csv"
+RETRIEVALS = {"retrieval": sentence_retrieval, "centred retrieval": centred_retrieval}
+COUNTING, TAGGING = "counting words", "zero-shot tagging"
+
+Scores = dict[str, ByLanguage]
+"""Measure -> language -> correctness (layers + 1, items); a measure that knows no model has one layer."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Language -> sentences: parallel treebanks, and pairs of English and another language.
+
+    Row i says the same in every treebank; of pairs, in both halves of a pair.
+    """
+
+    treebanks: Corpus
+    pairs: Mapping[str, Sequence[tuple[tuple[str, ...], tuple[str, ...]]]]
+    sha256: Mapping[str, str]
+
+
+def load_material(limit: int | None = None) -> Material:
+    """UD PUD and Tatoeba, the first `limit` rows a language. Raises BertologyError where no source has them."""
+    treebanks = {code: data.load(f"ud_pud:{code}", limit=limit) for code in LANGUAGES}
+    pairs = {code: data.load(f"tatoeba:{code}", limit=limit) for code in OTHERS}
+    return Material(
+        {code: loaded.rows for code, loaded in treebanks.items()},
+        {code: [(split_words(r.english), split_words(r.text)) for r in loaded] for code, loaded in pairs.items()},
+        {"ud_pud": _joined(treebanks), "tatoeba": _joined(pairs)},
+    )
+
+
+def _joined(sets: Mapping[str, data.Loaded]) -> str:
+    """One checksum over the languages of a set."""
+    return hashlib.sha256("".join(loaded.sha256 for loaded in sets.values()).encode()).hexdigest()
+
+
+def is_short(specimen: Specimen, words: Sequence[str]) -> bool:
+    """Whether the model takes the sentence as a whole."""
+    pieces = specimen.tokenizer(list(words), is_split_into_words=True, verbose=False)["input_ids"]
+    return len(pieces) <= specimen.max_pieces
+
+
+def treebank_scores(specimen: Specimen, treebanks: Corpus) -> Scores:
+    """Retrieval among all sentences, and tags learnt on the English of the first half, asked in the second.
+
+    Sentences that are too long for the model in one language are left out in all.
+    """
+    rows = [i for i in range(len(treebanks[PIVOT])) if all(is_short(specimen, t[i].words) for t in treebanks.values())]
+    if len(rows) < 2:
+        raise BertologyError(f"The treebanks hold no two sentences that are short enough for {specimen.name}.")
+    half = len(rows) // 2
+    english = [treebanks[PIVOT][i] for i in rows]
+    known = word_vectors(specimen, [tree.words for tree in english])
+    tagger = learn_tags(english[:half], known[:half])
+    scores: Scores = {}
+    for code in OTHERS:
+        trees = [treebanks[code][i] for i in rows]
+        vectors = word_vectors(specimen, [tree.words for tree in trees])
+        found = _retrievals(_means(known), _means(vectors))
+        found[COUNTING] = lexical_retrieval([tree.words for tree in english], [tree.words for tree in trees])[None]
+        found[TAGGING] = tagger(trees[half:], vectors[half:])
+        for measure, values in found.items():
+            scores.setdefault(measure, {})[code] = values
+    return scores
+
+
+def pair_scores(specimen: Specimen, pairs: Mapping[str, Sequence]) -> Scores:
+    """Retrieval among the pairs of each language; pairs that are too long for the model are left out."""
+    scores: Scores = {}
+    for code, rows in pairs.items():
+        sides = list(zip(*(pair for pair in rows if all(is_short(specimen, s) for s in pair)), strict=True))
+        found = _retrievals(*(sentence_vectors(specimen, side) for side in sides))
+        found[COUNTING] = lexical_retrieval(*sides)[None]
+        for measure, values in found.items():
+            scores.setdefault(measure, {})[code] = values
+    return scores
+
+
+def _means(words: Sequence[Tensor]) -> Tensor:
+    """Word vectors of sentences to one vector each: (layers + 1, sentences, width)."""
+    return torch.stack([v.mean(1) for v in words], dim=1)
+
+
+def _retrievals(source: Tensor, target: Tensor) -> dict[str, np.ndarray]:
+    return {name: measure(source, target) for name, measure in RETRIEVALS.items()}
+
+
+# ---------------------------------------------------------------- records
+
+
+def compare(names: Iterable[str], material: Material, origin: Mapping[str, str]) -> Iterator[list[dict]]:
+    """The rows of each model in turn, for `grammaticality.record`: the model's scores beside its untrained twin's."""
+    for name in names:
+        specimen = load(name)
+        scores, control = (_all_scores(model, material) for model in (specimen, twin(specimen)))
+        yield [
+            {**row, "data_sha256": material.sha256[row["data"]], "model_sha256": specimen.sha256, **origin}
+            for row in _rows(specimen, scores, control)
+        ]
+
+
+def _all_scores(specimen: Specimen, material: Material) -> dict[str, Scores]:
+    return {
+        "ud_pud": treebank_scores(specimen, material.treebanks),
+        "tatoeba": pair_scores(specimen, material.pairs),
+    }
+
+
+def _rows(specimen: Specimen, scores: Mapping[str, Scores], control: Mapping[str, Scores]) -> Iterator[dict]:
+    """The average of the languages at every layer, and each language at the layer where the average is best."""
+    for name, measures in scores.items():
+        for measure, languages in measures.items():
+            twins = control[name][measure]
+            means = [np.mean([values[layer].mean() for values in languages.values()]) for layer in _layers(languages)]
+            best = int(np.argmax(means))
+            wanted = [(AVERAGE, layer) for layer in _layers(languages)] + [(code, best) for code in languages]
+            for language, layer in wanted:
+                found = _measurement(languages, language, layer)
+                yield {
+                    "model": specimen.name,
+                    "data": name,
+                    "measure": measure,
+                    "language": language,
+                    "layer": layer if len(means) > 1 else "",
+                    "items": found.n,
+                    **found.in_per_cent("accuracy"),
+                    **_measurement(twins, language, layer).in_per_cent("twin"),
+                }
+
+
+def _layers(languages: ByLanguage) -> range:
+    return range(len(next(iter(languages.values()))))
+
+
+def _measurement(languages: ByLanguage, language: str, layer: int) -> Measurement:
+    """Of one language, or the unweighted average of all (`stratified_mean`)."""
+    if language == AVERAGE:
+        return stratified_mean([values[layer] for values in languages.values()])
+    return mean_interval(languages[language][layer])
+
+
+def recorded(data_set: str, measure: str, model: str, path: Path | None = None) -> pd.DataFrame:
+    """The recorded averages of a measure, one row a layer; empty where nothing is recorded."""
+    path = path or find_root(Path(__file__).parent) / FILE
+    if not path.is_file():
+        return pd.DataFrame()
+    rows = pd.read_csv(path)
+    wanted = {"data": data_set, "measure": measure, "model": model, "language": AVERAGE}
+    return rows[np.logical_and.reduce([rows[column] == value for column, value in wanted.items()])]

@@ -1,0 +1,297 @@
+"""One model and parallel sentences of many languages: retrieval, identity, transfer of tags, alignment, agreement.
+
+Depends on `activations`, `multilingual` and `crosslingual` (measures on two languages), `probes`, `cloze` and `models`.
+A corpus maps a language to its sentences (objects with `words` and `upos`), row i of every language saying the same.
+English is compared with each of the others; layers stand first, items last; section 8 of the survey.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertology_utils.activations import word_vectors
+from bertology_utils.instruments.cloze import fill_in, hits_at, mask_word, single_piece, word_scores
+from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe
+from bertology_utils.language.ten_languages import LANGUAGES, PIVOT, ParallelSentence, gold_alignment, parallel_corpus
+from bertology_utils.project import RANDOM_PREFIX
+from bertology_utils.samples import by_unit
+from bertology_utils.tuning.two_languages import alignment_f1, centred, language_probe, mutual_nearest
+
+if TYPE_CHECKING:
+    from bertology_utils.language.pairs import MinimalPair
+    from bertology_utils.models import Specimen
+
+Corpus = Mapping[str, Sequence]
+ByLanguage = dict[str, np.ndarray]
+MULTILINGUAL = "pocket-mbert"
+CLOSED = ("ADP", "AUX", "DET")
+STOP = "PUNCT"
+
+
+# ---------------------------------------------------------------- the specimen
+
+
+def known_languages(specimen: Specimen, most_pieces: float = 3.0) -> list[str]:
+    """The languages whose words the tokenizer knows: no unknown piece, and on average at most 3 pieces a word.
+
+    A tokenizer of English that falls back on letters or bytes leaves nothing unknown, but takes a piece a letter.
+    """
+    tokenizer, known = specimen.tokenizer, []
+    for code, sentences in parallel_corpus(60).items():
+        words = [word for sentence in sentences for word in sentence.words]
+        pieces = tokenizer(words, is_split_into_words=True, add_special_tokens=False, verbose=False)["input_ids"]
+        if tokenizer.unk_token_id not in pieces and len(pieces) <= most_pieces * len(words):
+            known.append(code)
+    return known
+
+
+def multilingual_specimen(specimen: Specimen) -> Specimen:
+    """The specimen itself if its tokenizer knows nine of the ten languages and it can fill in blanks, else
+    `pocket-mbert`; untrained where that is."""
+    from bertology_utils.models import load
+
+    if specimen.has_mlm_head and len(known_languages(specimen)) >= len(LANGUAGES) - 1:
+        return specimen
+    return load(RANDOM_PREFIX * specimen.is_random + MULTILINGUAL)
+
+
+def blanks_filled(specimen: Specimen, corpus: Corpus, seed: int = 0) -> dict[str, np.ndarray]:
+    """Whether a model knows its languages: `named`, is the masked word of a sentence its first guess, and `guessed`,
+    is it the word that is masked most often in its language: samples of what sentences say.
+
+    One word of each sentence, drawn from those that are one known piece and no punctuation; English is not asked.
+    """
+    rng, named, guessed, units = Random(seed), [], [], []
+    for code, rows in corpus.items():
+        places = {} if code == PIVOT else {i: _blanks(specimen, row) for i, row in enumerate(rows)}
+        chosen = {i: rng.choice(words) for i, words in places.items() if words}
+        answers = [rows[i].words[place] for i, place in chosen.items()]
+        if not answers:
+            continue
+        masked = [mask_word(rows[i].words, place) for i, place in chosen.items()]
+        named += hits_at(specimen, fill_in(specimen, masked, k=1), [[word] for word in answers]).tolist()
+        commonest = Counter(answers).most_common(1)[0][0]
+        guessed += [word == commonest for word in answers]
+        units += [str(rows[i].identity) for i in chosen]
+    return {"named": by_unit(named, units), "guessed": by_unit(guessed, units)}
+
+
+def _blanks(specimen: Specimen, sentence: ParallelSentence) -> list[int]:
+    """The places of words that one piece can fill."""
+    tagged = enumerate(zip(sentence.words, sentence.upos, strict=True))
+    return [place for place, (word, tag) in tagged if tag != STOP and single_piece(specimen, word) is not None]
+
+
+# ---------------------------------------------------------------- vectors
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """A model's vectors of a corpus: of each language and sentence `(layers + 1, words, width)`."""
+
+    words: dict[str, list[Tensor]]
+
+    @cached_property
+    def sentences(self) -> dict[str, Tensor]:
+        """The mean over the words of each sentence: language -> (layers + 1, sentences, width)."""
+        return {code: torch.stack([v.mean(1) for v in rows], dim=1) for code, rows in self.words.items()}
+
+    @property
+    def middle(self) -> int:
+        """The layer half-way up."""
+        return (len(next(iter(self.sentences.values()))) - 1) // 2
+
+
+def read(specimen: Specimen, corpus: Corpus) -> Vectors:
+    """Runs the model over every language."""
+    return Vectors({code: word_vectors(specimen, [s.words for s in rows]) for code, rows in corpus.items()})
+
+
+def with_english(vectors: Vectors, measure: Callable[[Tensor, Tensor], np.ndarray]) -> ByLanguage:
+    """A measure of two languages' vectors (layers + 1, sentences, width), English with each other language."""
+    sentences = vectors.sentences
+    return {code: measure(sentences[PIVOT], rows) for code, rows in sentences.items() if code != PIVOT}
+
+
+def pool(scores: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The items of all languages in one array: (layers + 1, items)."""
+    return np.concatenate([np.asarray(values, dtype=float) for values in scores.values()], axis=-1)
+
+
+# ---------------------------------------------------------------- what items share
+#
+# The languages are those that the book has; what was drawn is what their sentences say.
+
+
+def sentences_of(corpus: Corpus) -> list[str]:
+    """What each sentence says, in the order of `pool`: translations share it."""
+    return [str(row.identity) for rows in corpus.values() for row in rows]
+
+
+def words_of(corpus: Corpus) -> list[str]:
+    """The same for each word that is no punctuation."""
+    return [str(row.identity) for rows in corpus.values() for row in rows for tag in row.upos if tag != STOP]
+
+
+# ---------------------------------------------------------------- languages
+
+
+def language_identity(vectors: Vectors, layer: int = -1, limit: int = 100) -> dict[str, np.ndarray]:
+    """Is the language of a held-out sentence predicted, plainly and after centring? Booleans (languages * limit,).
+
+    The probe of libovicky2019how on at most `limit` sentences a language.
+    """
+    rows = [v[layer, :limit] for v in vectors.sentences.values()]
+    labels = [place for place, v in enumerate(rows) for _ in v]
+    kinds = {"language_id": lambda v: v, "centred_language_id": centred}
+    return {name: language_probe(torch.cat([how(v) for v in rows]), labels) for name, how in kinds.items()}
+
+
+def centroid_map(vectors: Vectors, layer: int) -> np.ndarray:
+    """The centroids of the languages on their two main axes: (languages, 2); libovicky2019how cluster them."""
+    centroids = torch.stack([v[layer].mean(0) for v in vectors.sentences.values()])
+    left, size, _ = torch.linalg.svd(centroids - centroids.mean(0), full_matrices=False)
+    return (left * size)[:, :2].numpy()
+
+
+# ---------------------------------------------------------------- words
+
+
+Tagger = Callable[[Sequence, Sequence[Tensor]], np.ndarray]
+"""Sentences of a language and their vectors -> correctness of the tags of all words, 0/1 (layers + 1, words)."""
+
+
+def learn_tags(sentences: Sequence, vectors: Sequence[Tensor]) -> Tagger:
+    """A linear tagger of parts of speech on frozen word vectors, one a layer; punctuation is left out."""
+    features, tags = _tagged(sentences, vectors)
+    labels, _, _ = encode_labels(tags, tags)
+    probe = train_probe(features, labels, seeds=1, epochs=6, steps=80)
+
+    def correct(asked: Sequence, read: Sequence[Tensor]) -> np.ndarray:
+        others, gold = _tagged(asked, read)
+        return probe.correct(others, encode_labels(tags, gold)[1])[:, 0]
+
+    return correct
+
+
+def zero_shot_tags(specimen: Specimen, train: Corpus, test: Corpus) -> ByLanguage:
+    """The English of `train` teaches the tags, every other language of `test` is asked: 0/1 (layers + 1, words)."""
+    english = train[PIVOT]
+    tagger = learn_tags(english, word_vectors(specimen, [s.words for s in english]))
+    return {
+        code: tagger(rows, word_vectors(specimen, [s.words for s in rows]))
+        for code, rows in test.items()
+        if code != PIVOT
+    }
+
+
+def commonest_tag(test: Corpus) -> ByLanguage:
+    """Correctness of always answering the most frequent tag of each language but English: 0/1 (words,)."""
+    found = {}
+    for code, rows in test.items():
+        tags = np.array([tag for s in rows for tag in s.upos if tag != STOP])
+        names, counts = np.unique(tags, return_counts=True)
+        found[code] = (tags == names[counts.argmax()]).astype(float)
+    return {code: values for code, values in found.items() if code != PIVOT}
+
+
+def _tagged(sentences: Sequence, vectors: Sequence[Tensor]) -> tuple[Tensor, list[str]]:
+    """The words of a language that are no punctuation: vectors (layers + 1, items, width) and tags."""
+    chosen = [(i, w) for i, s in enumerate(sentences) for w, tag in enumerate(s.upos) if tag != STOP]
+    return stack_words(vectors, chosen), [sentences[i].upos[w] for i, w in chosen]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The true links of a sentence and its translation, and what was predicted, layer by layer."""
+
+    source: ParallelSentence
+    target: ParallelSentence
+    predicted: tuple[list[tuple[int, int]], ...]
+
+    @cached_property
+    def gold(self) -> list[tuple[int, int]]:
+        return gold_alignment(self.source, self.target)
+
+    @property
+    def f1(self) -> list[float]:
+        """(layers + 1,)"""
+        return [alignment_f1(links, self.gold) for links in self.predicted]
+
+    @property
+    def unit(self) -> str:
+        """What the sentence says, which its other translations share."""
+        return str(self.source.identity)
+
+    @property
+    def diagonal(self) -> float:
+        """F1 of aligning word i with word i."""
+        words = min(len(self.source.words), len(self.target.words)) - 1
+        return alignment_f1([(i, i) for i in range(words)], self.gold)
+
+    def found(self, layer: int, closed: bool) -> list[bool]:
+        """Which true links of closed-class, or of open-class, English words were predicted at a layer."""
+        links = [link for link in self.gold if (self.source.upos[link[0]] in CLOSED) == closed]
+        return [link in self.predicted[layer] for link in links]
+
+
+def align(vectors: Vectors, corpus: Mapping[str, Sequence[ParallelSentence]], limit: int = 100) -> list[Alignment]:
+    """English aligned with each other language by mutual nearest neighbours, each language centred; final stops apart.
+
+    libovicky2019how; the first `limit` sentences of each language, the languages in turn.
+    """
+    centres = {code: torch.cat(rows, dim=1).mean(1, keepdim=True) for code, rows in vectors.words.items()}
+
+    def words(code: str, row: int) -> Tensor:
+        return (vectors.words[code][row] - centres[code])[:, :-1]
+
+    found = []
+    for row, source in enumerate(corpus[PIVOT][:limit]):
+        english = words(PIVOT, row)
+        for code, sentences in corpus.items():
+            if code != PIVOT:
+                layers = zip(english, words(code, row), strict=True)
+                found.append(Alignment(source, sentences[row], tuple(mutual_nearest(a, b) for a, b in layers)))
+    return found
+
+
+def alignment_scores(alignments: Sequence[Alignment]) -> np.ndarray:
+    """F1 of every sentence pair: (layers + 1, pairs)."""
+    return np.array([alignment.f1 for alignment in alignments]).T
+
+
+def links_found(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
+    """Links found of closed and of open classes, at the layer best on even pairs, in the odd ones: samples of
+    what the sentences say."""
+    best = int(alignment_scores(alignments)[:, ::2].mean(1).argmax())
+    found = {}
+    for name, closed in (("closed_class", True), ("open_class", False)):
+        hits = [(hit, a.unit) for a in alignments[1::2] for hit in a.found(best, closed)]
+        found[name] = by_unit([float(hit) for hit, _ in hits], [unit for _, unit in hits])
+    return found
+
+
+def agreement_nouns(languages: Mapping[str, Sequence[MinimalPair]]) -> list[str]:
+    """The noun of each pair, in the order of `pool`: pairs share it, in all languages."""
+    return [str(pair.condition["noun"]) for pairs in languages.values() for pair in pairs]
+
+
+def right_forms(specimen: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarray:
+    """Is the agreeing form likelier than the other one at its place? 0/1 (pairs,).
+
+    The forms may have several pieces: log P of each, with itself and the later ones masked, summed over the word.
+    """
+    sentences = [words for pair in pairs for words in (pair.good, pair.bad)]
+    places = [pair.focus for pair in pairs for _ in range(2)]
+    scores = word_scores(specimen, sentences, only=places)
+    good, bad = np.array([score[place] for score, place in zip(scores, places, strict=True)]).reshape(-1, 2).T
+    return (good > bad).astype(float)

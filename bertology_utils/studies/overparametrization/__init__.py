@@ -1,0 +1,1 @@
+"""Experiments of the chapter `overparametrization`, and its claims."""

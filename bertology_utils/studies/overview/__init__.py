@@ -1,0 +1,1 @@
+"""Experiments of the chapter `overview`, and its claims."""

@@ -1,0 +1,100 @@
+"""What a probe does not show: a property that only a deeper probe finds, and one that is found but not used.
+
+Depends on `probes` and `controls` (probes and removal), `activations`, `anatomy` and `stories` (the words); two small
+demonstrations for the limits that the survey names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
+
+import numpy as np
+import torch
+
+from bertology_utils.activations import hidden_batches, sentence_vectors
+from bertology_utils.instruments.cloze import Query
+from bertology_utils.instruments.controls import RemovedSubspace, class_mean_projection
+from bertology_utils.instruments.probes import probe_correctness, train_probe
+from bertology_utils.models import Specimen
+from bertology_utils.studies.overview.anatomy import masked_queries, masked_scores
+from bertology_utils.studies.overview.stories import ANIMALS, PEOPLE
+from bertology_utils.text import Encoding
+
+
+def same_kind(n: int, split: str = "train", seed: int = 0) -> tuple[list[list[str]], np.ndarray]:
+    """`n` sentences naming two beings, and whether both are people or both animals (labels 0/1, (n,)), balanced.
+
+    The label is an exclusive or of two kinds: no weighted sum of "how many people" gives it. Splits share no noun.
+    """
+    side = {"train": 0, "test": 1}[split]
+    kinds = [words[side].split() for words in (PEOPLE, ANIMALS)]
+    random = Random(f"{split}{seed}")
+    sentences, labels = [], []
+    for item in range(n):
+        first, second = item % 2, item // 2 % 2
+        words = [random.choice(kinds[first]), random.choice(kinds[second])]
+        sentences.append(f"the {words[0]} and the {words[1]} were here .".split())
+        labels.append(int(first == second))
+    return sentences, np.array(labels)
+
+
+def exclusive_or(specimen: Specimen, n: int, hidden: int = 64, seed: int = 0) -> dict[str, np.ndarray]:
+    """Correctness (seeds, items) on `same_kind` of a `linear` probe and a deeper one, `mlp`, on the middle layer."""
+    (train, labels), (test, wanted) = same_kind(n, "train", seed), same_kind(n, "test", seed)
+    features = [sentence_vectors(specimen, part)[specimen.layers // 2][None] for part in (train, test)]
+    scores = {name: probe_correctness(features[0], labels, features[1], wanted, hidden=size, seed=seed)
+              for name, size in (("linear", 0), ("mlp", hidden))}  # fmt: skip
+    return {name: values[0] for name, values in scores.items()}
+
+
+def unused_property(specimen: Specimen, sentences: Sequence[Sequence[str]], seed: int = 0) -> dict[str, np.ndarray]:
+    """A property that is there and not used: does the blank stand in the first half of its sentence?
+
+    `found` (seeds, items of one half): a linear probe on the last layer reads it. `effect` (items,): by how many nats
+    the hidden piece becomes less probable once the direction is gone; `removed` is what a fresh probe still reads.
+    """
+    queries, targets = masked_queries(specimen, sentences, seed=seed, each=4)
+    labels = np.array([int(2 * query.position < len(query.input_ids)) for query in queries])
+    vectors = query_vectors(specimen, queries)
+    train, test = np.arange(0, len(labels), 2), np.arange(1, len(labels), 2)
+    removal = class_mean_projection(vectors[train], labels[train])
+    before = masked_scores(specimen, queries, targets)["loss"]
+    with projected_output(specimen, removal, vectors[train].mean(0)):
+        after = masked_scores(specimen, queries, targets)["loss"]
+    return {
+        "found": _read(vectors, labels, train, test, seed),
+        "removed": _read(removal(vectors), labels, train, test, seed),
+        "effect": after - before,
+    }
+
+
+def _read(vectors: torch.Tensor, labels: np.ndarray, train: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
+    probe = train_probe(vectors[train][None].float(), labels[train], seed=seed)
+    return probe.correct(vectors[test][None].float(), labels[test])[0]
+
+
+def query_vectors(specimen: Specimen, queries: Sequence[Query]) -> torch.Tensor:
+    """Last hidden state at each query's blank, (queries, width)."""
+    encodings = [Encoding(list(q.input_ids), [None] * len(q.input_ids), list(q.segment_ids)) for q in queries]
+    vectors = torch.empty(len(queries), specimen.width)
+    for indices, hidden in hidden_batches(specimen, encodings):
+        for row, i in enumerate(indices):
+            vectors[i] = hidden[-1, row, queries[i].position]
+    return vectors
+
+
+@contextmanager
+def projected_output(specimen: Specimen, removal: RemovedSubspace, mean: torch.Tensor) -> Iterator[None]:
+    """Inside, the encoder's last hidden state has lost its differences along a subspace; the mean (width,) stays."""
+
+    def project(module, arguments, output):
+        output.last_hidden_state = removal(output.last_hidden_state - mean) + mean
+        return output
+
+    handle = specimen.encoder.register_forward_hook(project)
+    try:
+        yield
+    finally:
+        handle.remove()

@@ -1,0 +1,1 @@
+"""Experiments of the chapter `semantics`, and its claims."""

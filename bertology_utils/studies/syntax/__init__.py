@@ -1,0 +1,1 @@
+"""Experiments of the chapter `syntax`, and its claims."""

@@ -1,0 +1,517 @@
+"""The cloze experiments of the chapter on syntax: agreement, polarity items, negation, damaged inputs, a suite.
+
+Orchestration only: scores come from `cloze`, items from `pair_sets`, `facts` and `grammar`, damage from
+`perturbations`.
+Every function takes a specimen and returns named samples over items; words come from the grammar's test split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from bertology_utils.data import material, pair_sets
+from bertology_utils.data.material import EMBEDDED
+from bertology_utils.data.pair_sets import EVERY, agreement_pairs, negation_clozes, npi_pairs, role_reversal_pairs
+from bertology_utils.instruments import cloze
+from bertology_utils.instruments.crossed_clozes import role_sensitivity
+from bertology_utils.instruments.grammaticality import RULES, SCORED, baselines, best_rule, judgements, load_suite
+from bertology_utils.language.agreement_verbs import agreement_verbs
+from bertology_utils.language.facts import facts
+from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.lexicon import NUMERALS, load_lexicon
+from bertology_utils.language.pairs import NUMBERS, Cloze, MinimalPair
+from bertology_utils.language.pairs import agreement_pairs as generated_pairs
+from bertology_utils.language.perturbations import (
+    Perturbed,
+    drop_words,
+    matched_spans,
+    random_context,
+    shuffle_words,
+    truncate,
+)
+from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit
+
+if TYPE_CHECKING:
+    from bertology_utils.chapter import Runs
+
+CLASS_TEMPLATES = (
+    "{ax} is {an} [MASK] .", "{ax} is a kind of [MASK] .", "{ax} is a type of [MASK] .",
+    "everyone knows that {ax} is {an} [MASK] .", "the {x} is {an} [MASK] .", "{ax} is a sort of [MASK] .",
+    "we call {ax} {an} [MASK] .", "is {ax} {an} [MASK] ?", "{ax} or another [MASK] .", "this [MASK] is {ax} .",
+)  # fmt: skip
+BE = ("is", "are", "was", "were")
+# context, expected word, another word of its class, a word of another class
+PRAGMATIC = """
+he was thirsty and drank a glass of|water|milk|stone
+she was hungry and ate a piece of|bread|meat|paper
+it was raining , so he opened his|umbrella|coat|book
+he wanted to write a letter and looked for a|pen|pencil|horse
+the sun went down and the sky became|dark|red|wooden
+she was cold and sat down near the|fire|stove|river
+he was ill , so they sent for a|doctor|nurse|farmer
+the ship was in danger and the sailors saw the|storm|wind|kitchen
+he wanted to cut the tree and took his|axe|knife|spoon
+she wanted to see the stars and waited for the|night|evening|soup
+the boy fell into the river and could not|swim|walk|read
+it was late and the tired child went to|bed|sleep|war
+he wished to know the time and looked at his|watch|clock|bread
+the king put the gold crown on his|head|hair|table
+she had read every page and closed the|book|letter|river
+the farmer milked his|cow|goat|plough
+the bird laid its eggs in a|nest|tree|shoe
+the soldiers fought bravely and won the|battle|war|apple
+"""
+
+
+# Minimal pairs --------------------------------------------------------------------------------------------------------
+
+
+def agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+    """Agreement by number of attractors, with two baselines that need no syntax (goldberg2019assessing).
+
+    Keys `attractors_0` ... `attractors_3`, `nonsense`, `agreeing` (one noun of the same number between), `unigram`
+    (which form the model prefers without any context): at most `n` covered pairs, as samples over what they are made
+    of (`unit_of`). Generated pairs ask n / 2 verbs, each with a subject of either number, so that the more usual form
+    is right in one half. `meaningful` and `nonsense_alike` may be compared, as in `_sense_and_nonsense`. `copulas`:
+    *be* alone, which has a form for each number, 0/1 over pairs; `coverage (sets,)` is the share of the verbs, or of
+    the drawn pairs, that are covered. `source` as in `pair_sets.agreement_pairs`; of real sets only
+    marvin2018targeted's has agreeing nouns.
+    """
+    templates = source if source == EMBEDDED else "marvin_linzen"
+    kinds = {f"attractors_{k}": {"attractors": k} for k in range(4)}
+    kinds |= {"nonsense": {"nonsense": True}, "agreeing": {"agreeing": 1, "source": templates}}
+    sets, coverage = {}, []
+    for name, kind in kinds.items():
+        sets[name], share = verb_pairs(specimen, n, **{"seed": seed, "source": source} | kind)
+        coverage.append(share)
+    right = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
+    found = {name: _over_units(values, sets[name]) for name, values in right.items()}
+    plain = sets["attractors_0"]
+    found["unigram"] = _over_units(context_free(specimen, plain), plain)
+    copulas, others = _by_copula(plain)
+    if source == EMBEDDED:
+        copulas, _ = _by_copula(agreement_pairs(n // 2, seed=seed, split="test"))
+    found["copulas"] = preferences(specimen, copulas)
+    return found | _sense_and_nonsense(specimen, others, sets["nonsense"], source) | {"coverage": np.array(coverage)}
+
+
+def verb_pairs(specimen: Specimen, n: int, source: str = EMBEDDED, **kind) -> tuple[list[MinimalPair], float]:
+    """At most `n` pairs both of whose forms are single pieces, and the share of covered verbs (of pairs, in real sets).
+
+    Generated pairs are of as many of `agreement_verbs` as are covered, in random order, two pairs each in turn.
+    """
+    if source != EMBEDDED:
+        return covered_pairs(specimen, n, source=source, split="test", **kind)
+    every = agreement_verbs()
+    verbs = [verb for verb in every if None not in (cloze.single_piece(specimen, f) for f in (verb.base, verb.third))]
+    if not verbs:
+        return [], 0.0
+    Random(kind.get("seed", 0)).shuffle(verbs)
+    return generated_pairs(n - n % 2, split="test", verbs=verbs, **kind), len(verbs) / len(every)
+
+
+def _by_copula(drawn: Sequence[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
+    """The pairs with *be*, and the others."""
+    copular = [pair.good[pair.focus] in BE for pair in drawn]
+    return [p for p, be in zip(drawn, copular, strict=True) if be], [
+        p for p, be in zip(drawn, copular, strict=True) if not be
+    ]
+
+
+def unit_of(pair: MinimalPair) -> str:
+    """What an agreement pair shares with others: its verb, or the construction of Gulordava's nonsense."""
+    forms = sorted({pair.good[pair.focus], pair.bad[pair.focus]})
+    return str(pair.condition.get("construction") or ("be" if set(forms) <= set(BE) else "/".join(forms)))
+
+
+def _sense_and_nonsense(
+    specimen: Specimen, others: Sequence[MinimalPair], nonsense: Sequence[MinimalPair], source: str
+) -> dict[str, np.ndarray]:
+    """`meaningful` and `nonsense_alike`, over `unit_of`: neither has copulas, which are far easier than other verbs.
+
+    The generated sentences differ in nothing else. Gulordava's nonsense is compared with the natural sentence that
+    each construction was taken from, and in the constructions alone whose original verb is covered and no copula.
+    """
+    meaningful = list(others)
+    if source == "gulordava":
+        originals, _ = _covered(specimen, pair_sets.natural_originals(source))
+        shared = {unit_of(pair) for pair in originals} & {unit_of(pair) for pair in nonsense}
+        meaningful, nonsense = ([p for p in part if unit_of(p) in shared] for part in (originals, nonsense))
+    return {
+        name: _over_units(preferences(specimen, part), part)
+        for name, part in (("meaningful", meaningful), ("nonsense_alike", nonsense))
+    }
+
+
+def _over_units(values: np.ndarray, pairs: Sequence[MinimalPair]) -> np.ndarray:
+    """Outcomes of pairs as samples over `unit_of`; nothing where a vocabulary covers no pair."""
+    return by_unit(values, [unit_of(pair) for pair in pairs]) if len(pairs) else values
+
+
+def covered_pairs(specimen: Specimen, n: int, source: str = EMBEDDED, **kind) -> tuple[list[MinimalPair], float]:
+    """At most `n` pairs both of whose forms are single pieces, and the share of such among all that were drawn.
+
+    A real set is read whole, of the grammar four times `n` pairs are asked; `kind` as in `pair_sets.agreement_pairs`.
+    """
+    covered, share = _covered(specimen, agreement_pairs(4 * n if source == EMBEDDED else EVERY, source=source, **kind))
+    return covered[:n], share
+
+
+def _covered(specimen: Specimen, drawn: Sequence[MinimalPair]) -> tuple[list[MinimalPair], float]:
+    forms = {side[pair.focus] for pair in drawn for side in (pair.good, pair.bad)}
+    known = {form for form in forms if cloze.single_piece(specimen, form) is not None}
+    covered = [pair for pair in drawn if {pair.good[pair.focus], pair.bad[pair.focus]} <= known]
+    return covered, len(covered) / len(drawn)
+
+
+def preferences(specimen: Specimen, pairs: Sequence) -> np.ndarray:
+    """Is the good form more probable? 0/1 over the pairs whose forms are single pieces."""
+    return cloze.preferred(cloze.focus_preference(specimen, pairs)).astype(float)
+
+
+def context_free(specimen: Specimen, pairs: Sequence) -> np.ndarray:
+    """Is the good form more probable where the mask stands alone? A unigram baseline from the model itself."""
+    forms = [(pair.good[pair.focus], pair.bad[pair.focus]) for pair in pairs]
+    scores = cloze.word_log_probability(specimen, [("x", ".")] * len(forms), [0] * len(forms), forms)
+    return cloze.preferred(scores).astype(float)
+
+
+def polarity(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+    """Is a polarity item more probable with its `licensor`, and inside its `scope`? 0/1 (warstadt2019investigating).
+
+    Both conditions hold the same environments, as in `pair_sets.matched_npi_pairs`.
+    """
+    sets = pair_sets.matched_npi_pairs(n, seed=seed, source=source)
+    return {name: preferences(specimen, pairs) for name, pairs in sets.items()}
+
+
+# Whole sentences ------------------------------------------------------------------------------------------------------
+
+
+PLL_VARIANTS = {"one piece masked": SCORED, "later pieces too": "within_word_l2r", "whole word": "whole_word"}
+"""What is masked beside the piece that is scored: salazar2020masked, then the two of kauf2023better."""
+
+
+def paradigms(
+    specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED, variant: str = SCORED
+) -> dict[str, np.ndarray]:
+    """Minimal pairs judged as wholes, by pseudo-log-likelihood: `grammaticality.judgements` of each paradigm, (pairs,).
+
+    At most `n` pairs of a paradigm; see `suite`.
+    """
+    return {name: judgements(specimen, pairs, variant) for name, pairs in suite(n, seed, source).items()}
+
+
+def rules_of_paradigms(
+    specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED
+) -> dict[str, dict[str, np.ndarray]]:
+    """What rules without grammar make of the same pairs: `grammaticality.baselines` of each paradigm."""
+    return {name: baselines(specimen, pairs) for name, pairs in suite(n, seed, source).items()}
+
+
+def suite(n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, list[MinimalPair]]:
+    """Pairs by paradigm: "zorro" has 23, drawn as for its recorded scores, and the book's own pairs make four."""
+    if source != EMBEDDED:
+        return load_suite(source, n, seed).paradigms
+    drawn = {"seed": seed, "split": "test"}
+    return {
+        "agreement": agreement_pairs(n, **drawn),
+        "agreement, attractor": agreement_pairs(n, 1, **drawn),
+        "reflexive": pair_sets.reflexive_pairs(n, 1, **drawn),
+        "npi licensor": npi_pairs(n, **drawn),
+    }
+
+
+def against_rules(judged: Runs, rules: Runs) -> list[dict[str, str]]:
+    """One row a paradigm, for a table: model and twin, the twin with all words masked, the rules, and the model's lead.
+
+    `judged` holds `paradigms` of both sides, and `rules` their `rules_of_paradigms`.
+    """
+    rows = []
+    for name, values in judged.model.items():
+        known, untrained = rules.model[name], rules.twin[name]
+        row = {"model": values, "twin": judged.twin[name], "twin, blind": untrained["blind"]}
+        row |= {rule: known[rule] for rule in RULES}
+        lead = 100 * (values.mean() - best_rule(known))
+        rows.append({"paradigm": name} | {key: f"{x.mean():.0%}" for key, x in row.items()}
+                    | {"over the best rule": f"{lead:+.0f}"})  # fmt: skip
+    return rows
+
+
+CONTRASTS = {
+    "only / even": ("only the {noun} could ever {verb} .", "even the {noun} could ever {verb} ."),
+    "more than / at least": ("no {noun} saw more than {count} dogs .", "no {noun} saw at least {count} dogs ."),
+}
+"""Pairs whose sentences differ in the same words each time, like the paradigms of Zorro on which twins score 0 or 1."""
+
+
+def fixed_contrasts(specimen: Specimen, n: int, seed: int = 0) -> dict[str, dict[str, np.ndarray]]:
+    """`judgements` of pairs that differ in one fixed contrast, and those with all words masked (`blind`), (n,) each."""
+    rng, nouns = Random(seed), [noun.singular for noun in load_lexicon("test").nouns["animal"]]
+    found = {}
+    for name, frames in CONTRASTS.items():
+        drawn = [{"noun": rng.choice(nouns), "verb": rng.choice(agreement_verbs()[:40]).base,
+                  "count": rng.choice(NUMERALS)} for _ in range(n)]  # fmt: skip
+        pairs = [MinimalPair(*(tuple(f.format(**words).split()) for f in frames), 0, name) for words in drawn]
+        found[name] = {"judged": judgements(specimen, pairs), "blind": baselines(specimen, pairs)["blind"]}
+    return found
+
+
+# Negation -------------------------------------------------------------------------------------------------------------
+
+
+def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) -> dict[str, np.ndarray]:
+    """Category statements with and without `not` (ettinger2019what), over the covered items.
+
+    `affirmative` and `negated` say whether the true class beats the false one (under negation the false class becomes
+    the true answer), `unchanged` whether the class that wins is the same in both; `unigram` whether the true class of
+    the affirmative statement wins without any context; `correlation_not` and `correlation_adverb` are Spearman's
+    between the whole distributions with and
+    without `not`, or with and without another adverb in its place.
+    """
+    clozes = negation_clozes(source=source)
+    plain, negated = clozes[::2], clozes[1::2]
+    other = [tuple(adverb if word == "not" else word for word in c.words) for c in negated]
+    right = [_sensitivity(specimen, part) for part in (plain, negated)]
+    usable = ~np.isnan(right[0]) & ~np.isnan(right[1])
+    first, second, third = (
+        cloze.masked_distributions(specimen, sentences)
+        for sentences in ([c.words for c in plain], [c.words for c in negated], other)
+    )
+    return {
+        "affirmative": right[0][usable],
+        "negated": right[1][usable],
+        "unchanged": (right[0] != right[1])[usable].astype(float),
+        "unigram": _without_context(specimen, plain)[usable],
+        "correlation_not": cloze.compare_distributions(first, second)["spearman"],
+        "correlation_adverb": cloze.compare_distributions(first, third)["spearman"],
+    }
+
+
+def _sensitivity(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
+    """P(true) > P(false) for each item: 0/1, NaN where a word is not one piece."""
+    scores = cloze.word_log_probability(
+        specimen, [c.words for c in items], [c.focus for c in items], [(c.true, c.false) for c in items]
+    )
+    values = scores.log_probabilities
+    return np.where(scores.covered, values[:, 0] > values[:, 1], np.nan)
+
+
+def _without_context(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
+    """`_sensitivity` where the blank stands alone: a word may win because it is usual."""
+    return _sensitivity(specimen, [replace(item, words=("x", "."), focus=0) for item in items])
+
+
+# Damaged inputs -------------------------------------------------------------------------------------------------------
+
+
+def damaged_inputs(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+    """Do the first guesses for a sentence's last word survive damage to what stands before it? (ettinger2019what)
+
+    `source` as in `material.sentences`. 0/1 `(n,)`: same first guess after shuffling words (`shuffled`), pairs
+    (`shuffled_2`) and triples of words (`shuffled_3`), with the last half of the words only (`half`), the last two
+    (`last_2`) and with random words (`random_context`); `competence`: the intact context makes the true word more
+    probable than random words do.
+    """
+    long = [s for s in material.sentences(n, seed, "test", source) if len(s.words) > 5]
+    items = [(s.words, _last_word(s)) for s in long]
+    rng = np.random.default_rng(seed)
+    pool = [word for words, _ in items for word in words[:-1]]
+    variants = {
+        "shuffled": [shuffle_words(*item, rng) for item in items],
+        "shuffled_2": [shuffle_words(*item, rng, 2) for item in items],
+        "shuffled_3": [shuffle_words(*item, rng, 3) for item in items],
+        "half": [truncate(*item, (item[1] + 1) // 2) for item in items],
+        "last_2": [truncate(*item, 2) for item in items],
+    }
+    noise = _distributions(specimen, [random_context(*item, pool, rng) for item in items])
+    intact = _distributions(specimen, [Perturbed(*item) for item in items])
+    guesses = {name: _distributions(specimen, damaged).argmax(-1) for name, damaged in variants.items()}
+    guesses["random_context"] = noise.argmax(-1)
+    kept = {name: (guess == intact.argmax(-1)).numpy().astype(float) for name, guess in guesses.items()}
+    return kept | {"competence": _competence(specimen, items, intact, noise)}
+
+
+def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+    """Agreement (goldberg2019assessing) before and after damage to the sentence (ettinger2019what).
+
+    Samples over verbs (`unit_of`) of at most `n` covered pairs: is the form that agrees with the subject more probable
+    in the `intact` sentence, with its words `shuffled`, and with nothing kept before the verb (`headless`)? Each
+    sentence has a noun of the other number (`_rivalled`), or the words alone would tell the subject's; and as many
+    subjects are singular as plural, or the likelier form would do without any sentence.
+    """
+    pairs = _balanced(_covered(specimen, _rivalled(specimen, n, seed, source))[0], n)
+    forms = [(pair.good[pair.focus], pair.bad[pair.focus]) for pair in pairs]
+    rng = np.random.default_rng(seed)
+    variants = {
+        "intact": [Perturbed(pair.good, pair.focus) for pair in pairs],
+        "shuffled": [shuffle_words(pair.good, pair.focus, rng) for pair in pairs],
+        "headless": [truncate(pair.good, pair.focus, 0) for pair in pairs],
+    }
+    return {
+        name: _over_units(cloze.preferred(cloze.word_log_probability(
+            specimen, [item.words for item in items], [item.place for item in items], forms)), pairs)
+        for name, items in variants.items()
+    }  # fmt: skip
+
+
+def _rivalled(specimen: Specimen, n: int, seed: int, source: str) -> list[MinimalPair]:
+    """Agreement pairs with a noun of the other number: behind the verb of generated sentences, where it disturbs the
+    intact sentence least; as the attractor of natural ones, whose other nouns are not annotated."""
+    if source != EMBEDDED:
+        return agreement_pairs(EVERY, attractors=1, seed=seed, split="test", source=source)
+    drawn, _ = verb_pairs(specimen, 8 * n, seed=seed)
+    return [pair for pair in drawn if pair.condition["rivals"]]
+
+
+def _balanced(pairs: Sequence[MinimalPair], n: int) -> list[MinimalPair]:
+    """At most `n` of the pairs, as many with a singular subject as with a plural one."""
+    parts = [[pair for pair in pairs if pair.condition["number"] == number] for number in NUMBERS]
+    share = min(n // 2, *map(len, parts))
+    return [pair for part in parts for pair in part[:share]]
+
+
+def _last_word(sentence: Sentence) -> int:
+    """The place of the last word that is no punctuation mark."""
+    return max(i for i, tag in enumerate(sentence.upos) if tag != "PUNCT")
+
+
+def removed_arguments(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+    """KL from the intact guesses at the main verb when an argument or an adjunct of like length is removed, in nats.
+
+    `(n,)` each: `argument`, `adjunct`, and `random_context`, where random words stand in place of all; 0/1
+    `same_argument`, `same_adjunct`, `same_random_context` (same first guess), and `competence` as in
+    `damaged_inputs`. The grammar is asked
+    for sentences until `n` have both spans; a real treebank, whose training part is read, may have fewer.
+    """
+    chosen = _with_both_spans(n, seed, source)
+    items = [(s.words, s.heads.index(-1)) for s, _ in chosen]
+    rng = np.random.default_rng(seed)
+    pool = [word for words, _ in items for word in words[:-1]]
+    intact = _distributions(specimen, [Perturbed(*item) for item in items])
+    found = {}
+    noise = _distributions(specimen, [random_context(*item, pool, rng) for item in items])
+    variants = {"random_context": noise}
+    for which, name in enumerate(("argument", "adjunct")):
+        damaged = [drop_words(*item, spans[which]) for item, (_, spans) in zip(items, chosen, strict=True)]
+        variants[name] = _distributions(specimen, damaged)
+    for name, distributions in variants.items():
+        compared = cloze.compare_distributions(intact, distributions)
+        found |= {name: compared["kl"], f"same_{name}": compared["top1_agreement"].astype(float)}
+    return found | {"competence": _competence(specimen, items, intact, noise)}
+
+
+def _with_both_spans(n: int, seed: int, source: str) -> list[tuple[Sentence, tuple]]:
+    """Sentences with an argument and an adjunct of their main verb that are alike in length, and the two spans."""
+    if source != EMBEDDED:
+        return _spans_of(material.sentences(EVERY, seed, "train", source))[:n]
+    chosen: list[tuple[Sentence, tuple]] = []
+    while len(chosen) < n:
+        chosen += _spans_of(material.sentences(4 * n, seed, "test"))
+        seed += 1
+    return chosen[:n]
+
+
+def _spans_of(sentences: Sequence[Sentence]) -> list[tuple[Sentence, tuple]]:
+    found = [(s, matched_spans(s)) for s in sentences if s.upos[s.heads.index(-1)] == "VERB"]
+    return [(sentence, spans) for sentence, spans in found if spans]
+
+
+def _distributions(specimen: Specimen, items: Sequence[Perturbed]) -> torch.Tensor:
+    return cloze.masked_distributions(specimen, [cloze.mask_word(item.words, item.place) for item in items])
+
+
+def _competence(specimen: Specimen, items: Sequence[tuple], intact: torch.Tensor, noise: torch.Tensor) -> np.ndarray:
+    """Is the true word more probable in the sentence than among random words? 0/1 over words of one piece."""
+    pieces = [cloze.single_piece(specimen, words[place]) for words, place in items]
+    return np.array(
+        [float(a[piece] > b[piece]) for a, b, piece in zip(intact, noise, pieces, strict=True) if piece is not None]
+    )
+
+
+# Templates and the suite ----------------------------------------------------------------------------------------------
+
+
+def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
+    """Is-a facts through ten paraphrases: `table (templates, facts)` of hits at 1 among the classes, 0/1.
+
+    Only classes that take "a" are asked and offered, or the article before the blank would tell.
+    `best_template` and `worst_template` are chosen on one half of the facts and scored on the other, both ways round,
+    so that the spread is no effect of choosing; samples over classes, because a template may favour one. `majority` is
+    the share of the most frequent class.
+    """
+    known = [(f.subject, f.object) for f in facts("class")]
+    known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None and _article(pair[1]) == "a"]
+    classes = sorted({category for _, category in known})
+    table = np.stack([_hits(specimen, template, known, classes) for template in CLASS_TEMPLATES])
+    even = np.arange(len(known)) % 2 == 0
+    found = {"best_template": np.zeros(len(known)), "worst_template": np.zeros(len(known))}
+    for chosen_on in (even, ~even):
+        means = table[:, chosen_on].mean(1)
+        found["best_template"][~chosen_on] = table[means.argmax()][~chosen_on]
+        found["worst_template"][~chosen_on] = table[means.argmin()][~chosen_on]
+    answers = [category for _, category in known]
+    majority = max(map(answers.count, classes)) / len(answers)
+    found = {name: by_unit(values, answers) for name, values in found.items()}
+    return found | {"table": table, "majority": np.array(majority)}
+
+
+def _hits(specimen: Specimen, template: str, known: Sequence[tuple[str, str]], classes: Sequence[str]) -> np.ndarray:
+    sentences = [template.format(x=x, ax=f"{_article(x)} {x}", an="a").split() for x, _ in known]
+    completions = cloze.fill_in(specimen, sentences, classes, k=1)
+    return cloze.hits_at(specimen, completions, [[y] for _, y in known]).astype(float)
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
+
+
+def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+    """Accuracy at 5 and sensitivity of three cloze sets (ettinger2019what, or after it), 0/1 over covered items.
+
+    `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word
+    against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study.
+    The samples of `role_sensitivity` are over events, whose two sentences hold the same words. `pragmatic_unigram` and
+    `negation_unigram` are what the better word is worth without any context.
+    """
+    roles = role_reversal_pairs(n, source=source)
+    affirmative = negation_clozes(source=source)[::2]
+    stories = pragmatic_clozes() if source == EMBEDDED else pair_sets.pragmatic_clozes(source)
+    verbs = (
+        [(cloze.mask_word(p.good, p.focus), [p.good[p.focus]]) for p in roles]
+        if source == EMBEDDED
+        else pair_sets.role_clozes(source)
+    )
+    sets = {
+        "pragmatic": ([c.words for c in stories], [[c.true] for c in stories]),
+        "negation": ([c.words for c in affirmative], [[c.true] for c in affirmative]),
+        "role": ([words for words, _ in verbs], [answers for _, answers in verbs]),
+    }
+    found = {f"{name}_accuracy": _accuracy(specimen, *items) for name, items in sets.items()}
+    for name, items in (("pragmatic", stories), ("negation", affirmative)):
+        right, alone = _sensitivity(specimen, items), _without_context(specimen, items)
+        found |= {f"{name}_{key}": x[~np.isnan(right)] for key, x in (("sensitivity", right), ("unigram", alone))}
+    return found | {"role_sensitivity": role_sensitivity(specimen, roles)}
+
+
+def pragmatic_clozes() -> list[Cloze]:
+    """Short stories whose last word is to be expected; `false` is a word of the same class that fits less well."""
+    items = []
+    for line in PRAGMATIC.strip().splitlines():
+        context, expected, within, between = line.split("|")
+        words = (*context.split(), cloze.MASK, ".")
+        items.append(Cloze(words, len(words) - 2, expected, within, "pragmatic", {"between": between}))
+    return items
+
+
+def _accuracy(specimen: Specimen, sentences: Sequence, answers: Sequence[Sequence[str]]) -> np.ndarray:
+    usable = cloze.answerable(specimen, answers).nonzero()[0]
+    completions = cloze.fill_in(specimen, [sentences[i] for i in usable], k=5)
+    return cloze.hits_at(specimen, completions, [answers[i] for i in usable], k=5).astype(float)

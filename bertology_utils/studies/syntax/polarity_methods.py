@@ -1,0 +1,91 @@
+"""One phenomenon, five methods: what each says of the licensor and the scope of polarity items.
+
+After warstadt2019investigating, whose point is that the methods disagree. Depends on `pair_sets` (items), `probes`
+(readouts of frozen vectors, where the study fine-tunes the model) and `syntax_clozes` (the cloze).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from bertology_utils.activations import sentence_vectors
+from bertology_utils.data.pair_sets import npi_pairs
+from bertology_utils.instruments.probes import train_probe
+from bertology_utils.language.pairs import MinimalPair
+from bertology_utils.models import Specimen
+from bertology_utils.studies.syntax.clozes import preferences
+
+CONDITIONS = ("licensor", "scope")
+
+
+def five_methods(specimen: Specimen, train: int, test: int, seed: int = 0, **settings) -> dict[str, dict]:
+    """Condition -> method -> 0/1 samples, chance one half but for the absolute pairs (a quarter).
+
+    `acceptability`: a readout of sentence vectors (middle layer, mean over words), trained on both conditions, judges
+    single sentences; `absolute pair`: it is right on both sentences of a pair; `gradient pair`: it puts the good one
+    above the bad one; `feature probe`: a readout trained on this condition alone judges single sentences; `cloze`: the
+    masked-LM head prefers the item in the good sentence. Settings as in `probes.train_probe`.
+    """
+    known, asked = (
+        {name: npi_pairs(n, name, seed=seed, split=split) for name in CONDITIONS}
+        for n, split in ((train, "train"), (test, "test"))
+    )
+    vectors = {name: _vectors(specimen, pairs) for name, pairs in known.items()}
+    joint = _readout(torch.cat([*vectors.values()], dim=1), **settings)
+    found = {}
+    for name, pairs in asked.items():
+        unseen = _vectors(specimen, pairs)
+        found[name] = _trained_methods(joint(unseen), _readout(vectors[name], **settings)(unseen))
+        if specimen.has_mlm_head:
+            found[name]["cloze"] = preferences(specimen, pairs).astype(float)
+    return found
+
+
+def feature_probes(specimen: Specimen, train: int, test: int, seed: int = 0, **settings) -> dict[str, np.ndarray]:
+    """Readouts of single sentences: is there a polarity item (`npi`), is it in scope (`scope_probe`)? The share of each
+    pair that is right, `(pairs,)`.
+
+    The feature probes of warstadt2019investigating on the grammar's pairs, whose training and test words differ; an
+    absent item is replaced by a neutral word. Settings as in `probes.train_probe`.
+    """
+    found = {}
+    for name, condition in (("npi", "npi"), ("scope_probe", "scope")):
+        known, asked = (
+            npi_pairs(n, condition, seed=seed, split=part) for n, part in ((train, "train"), (test, "test"))
+        )
+        odds = _readout(_vectors(specimen, known), **settings)(_vectors(specimen, asked))
+        found[name] = np.mean([odds[0] > 0, odds[1] < 0], axis=0)
+    return found
+
+
+def _trained_methods(joint: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
+    """Samples of the four trained methods from the log odds (2, pairs) of both readouts."""
+    right = np.stack([joint[0] > 0, joint[1] < 0])
+    samples = {
+        "acceptability": right.ravel(),
+        "absolute pair": right.all(0),
+        "gradient pair": joint[0] > joint[1],
+        "feature probe": np.concatenate([alone[0] > 0, alone[1] < 0]),
+    }
+    return {name: np.asarray(values, dtype=float) for name, values in samples.items()}
+
+
+def _readout(known: torch.Tensor, **settings) -> Callable[[torch.Tensor], np.ndarray]:
+    """A classifier of good against bad sentences, learnt from vectors (2, pairs, width): vectors -> log odds."""
+    pairs = known.shape[1]
+    probe = train_probe(known.flatten(0, 1)[None], [1] * pairs + [0] * pairs, seeds=1, **settings)
+
+    def log_odds(asked: torch.Tensor) -> np.ndarray:
+        logits = probe.logits(asked.flatten(0, 1)[None])[0, 0]
+        return (logits[:, 1] - logits[:, 0]).reshape(2, -1).numpy()
+
+    return log_odds
+
+
+def _vectors(specimen: Specimen, pairs: Sequence[MinimalPair]) -> torch.Tensor:
+    """Middle layer, mean of the pieces, good sentences before bad ones: (2, pairs, width)."""
+    sentences = [list(pair.good) for pair in pairs] + [list(pair.bad) for pair in pairs]
+    return sentence_vectors(specimen, sentences, "mean")[specimen.layers // 2].reshape(2, len(pairs), -1)

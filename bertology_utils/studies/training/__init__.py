@@ -1,0 +1,1 @@
+"""Experiments of the chapter `training`, and its claims."""

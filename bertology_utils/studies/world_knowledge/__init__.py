@@ -1,0 +1,1 @@
+"""Experiments of the chapter `world_knowledge`, and its claims."""

@@ -1,0 +1,69 @@
+"""Every chapter really runs: in the `smoke` profile on the embedded model, through the runner, two at a time.
+
+Results go to `_executed/smoke/`, so a chapter whose sources are unchanged is not run again.
+"""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from rich.console import Console
+
+from bertology_utils.files import read_json
+from bertology_utils.project import CHAPTERS, DEFAULT_MODEL, Job, chapters, model_folder, plan
+from bertology_utils.running.execution import Outcome
+from bertology_utils.running.runner import run_jobs
+from bertology_utils.verdicts.ledger import claims_file, read_claims
+from bertology_utils.verdicts.predictions import NOT_TESTABLE, VERDICTS
+
+ROOT = Path(__file__).resolve().parents[2]
+FEWEST_VERDICTS = 2
+
+
+@pytest.fixture(scope="session")
+def outcomes(pytestconfig) -> dict[str, Outcome]:
+    """How each chapter ended; its progress is printed even where pytest captures output, for it takes minutes."""
+    if not chapters(ROOT) or model_folder(ROOT, DEFAULT_MODEL) is None:
+        return {}
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        print("\nchapters in the smoke profile:", flush=True)
+        ended = run_jobs(plan(ROOT, profile="smoke"), workers=2, console=Console(force_terminal=False))
+    return {outcome.job.chapter: outcome for outcome in ended}
+
+
+@pytest.fixture(params=CHAPTERS)
+def job(request, outcomes) -> Job:
+    """One chapter's run that ended well."""
+    if request.param not in outcomes:
+        pytest.skip(f"notebooks/{request.param}.ipynb or the model {DEFAULT_MODEL} is not there")
+    outcome = outcomes[request.param]
+    assert outcome.status in ("done", "fresh"), outcome.message
+    return outcome.job
+
+
+def test_the_chapter_runs_to_its_end_and_gives_verdicts(job):
+    executed = nbformat.read(job.notebook, as_version=4)
+    cells = [cell for cell in executed.cells if cell.cell_type == "code" and cell.source.strip()]
+    assert all(cell.execution_count for cell in cells), "a cell was not executed"
+    assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
+
+    record = read_json(job.record)
+    claims = {claim.id for claim in read_claims(claims_file(job.chapter))}
+    results = record["results"]
+    assert {result["id"] for result in results} <= claims
+    assert {result["verdict"] for result in results} <= set(VERDICTS)
+    tested = [result for result in results if result["verdict"] != NOT_TESTABLE]
+    assert len(tested) >= FEWEST_VERDICTS
+    assert all(result["reason"] for result in results if result["verdict"] == NOT_TESTABLE)
+    assert all(result["ci_low"] <= result["difference"] <= result["ci_high"] for result in tested)
+    assert record["run"]["profile"] == "smoke" and record["run"]["model"] == DEFAULT_MODEL
+
+
+def test_the_chapter_says_nothing_on_stderr_and_asks_for_nothing_outside(job):
+    """A warning in a reader's page is a defect; so is a figure that would fetch a script."""
+    executed = nbformat.read(job.notebook, as_version=4)
+    outputs = [output for cell in executed.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert [output.text for output in outputs if output.get("name") == "stderr"] == []
+    shown = [str(output.get("data", {}).get("text/html", "")) for output in outputs]
+    assert not [html for html in shown if 'src="http' in html or "widget-view" in html]

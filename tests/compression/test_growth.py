@@ -1,0 +1,97 @@
+"""Growth: members read the same items, gains follow their definitions, a planted outlier is seen to emerge."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from bertology_utils.compression import growth
+from bertology_utils.compression.scorecard import count, prune_everywhere
+from bertology_utils.errors import BertologyError
+from bertology_utils.models import add_checkpoint, load
+from bertology_utils.tuning.mlm_training import mlm_losses
+
+SENTENCES = [("the", "dog", "sleeps", "."), ("the", "cat", "saw", "the", "dog", ".")]
+
+
+def test_members_are_measured_on_the_same_items_as_each_alone(tiny, tiny_folder):
+    constructions = growth.constructions(3)
+    twin = f"random:{tiny_folder}"
+    found = growth.measure([str(tiny_folder), twin], SENTENCES, constructions)
+    assert np.array_equal(found.losses, np.stack([mlm_losses(load(n), SENTENCES) for n in (str(tiny_folder), twin)]))
+    assert set(found.judged) == set(constructions) and found.pairs.shape[0] == 2
+    assert all(len(pairs) == 3 for pairs in constructions.values())
+
+
+def made(losses, **judged) -> growth.Growth:
+    names = tuple("abc"[: len(losses)])
+    return growth.Growth(names, np.array(losses, dtype=float), {k: np.array(v) for k, v in judged.items()})
+
+
+def test_the_least_gain_is_of_the_step_that_saves_least():
+    found = made([[5, 5], [4, 3], [4, 2.5]], one=[[0], [0], [1]])
+    assert found.least_gain().tolist() == [0, 0.5]
+
+
+def test_a_construction_counts_by_its_pairs_of_models():
+    rising, falling, even = [[0, 0], [0, 1], [1, 1]], [[1, 1], [0, 1], [0, 0]], [[1, 0], [0, 1], [1, 0]]
+    found = made([[1], [1], [1]], rising=rising, falling=falling, even=even)
+    assert found.larger_better().tolist() == [1, 0, 0.5]
+
+
+def test_known_constructions_are_above_chance_with_their_interval():
+    found = made([[1]], sure=[[1] * 20], guess=[[1] * 11 + [0] * 9])
+    assert found.known() == ["sure"]
+
+
+def test_models_of_equal_count_are_the_dense_one_and_the_pruned_one(tiny_folder):
+    found = growth.equal_count(str(tiny_folder), str(tiny_folder), SENTENCES, f"random:{tiny_folder}")
+    assert np.array_equal(found["dense_small"], found["pruned_large"])  # a factor of one prunes nothing
+    model = load(str(tiny_folder)).model
+    zeros = sum(int((p == 0).sum()) for p in prune_everywhere(model, 2).parameters() if p.dim() == 2)
+    assert abs(zeros / count(model) - 0.5) < 0.01
+
+
+@pytest.fixture
+def emerging(tiny_folder, tmp_path):
+    """A finished model in whose two layers dimension 5 stands out, and steps at which it did in none, one, two."""
+    folder = tmp_path / "emerging"
+    shutil.copytree(tiny_folder, folder)
+    whole = load_file(folder / "model.safetensors")
+    keys = [f"bert.encoder.layer.{layer}.output.LayerNorm.weight" for layer in range(2)]
+
+    def planted(layers: int) -> dict:
+        weights = {key: value.clone() for key, value in whole.items()}
+        for key in keys[:layers]:
+            weights[key][5] = 9.0
+        return weights
+
+    for step, layers in ((0, 0), (10, 1), (60, 2)):
+        save_file(planted(layers), tmp_path / "part.safetensors")
+        add_checkpoint(folder, step, tmp_path / "part.safetensors")
+    save_file(planted(2), folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "checksums.json").unlink()
+    return {step: f"{folder}@{step}" for step in (0, 10, 60)} | {100: str(folder)}
+
+
+def test_a_planted_dimension_is_seen_to_emerge(emerging):
+    rise = growth.emergence(emerging)
+    assert rise.dimensions == (5,)
+    assert rise.places.tolist() == [[False, False], [True, False], [True, True], [True, True]]
+    assert rise.steps[rise.early] == 10 and rise.counts.tolist() == [0, 1, 1, 1]
+    assert rise.strongest[0] == 0 < rise.strongest[1] < rise.strongest[2] == rise.strongest[3]
+
+
+def test_a_model_without_outliers_has_no_places_and_late_checkpoints_are_refused(tiny_folder):
+    rise = growth.emergence({100: str(tiny_folder)})
+    assert rise.dimensions == () and rise.places.shape == (1, 0)
+    with pytest.raises(BertologyError, match="first fifth"):
+        _ = rise.early
+
+
+def test_pairs_come_from_the_test_split():
+    torch.manual_seed(0)
+    first, again = growth.constructions(2), growth.constructions(2)
+    assert first == again and len(first) == 9

@@ -1,0 +1,48 @@
+"""Invented claims and results, and a reader of HTML that checks its tags."""
+
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+VOID = {"input", "br", "img"}
+
+
+def claim(name, **changes):
+    fields = {"id": name, "section": "4.1 Syntax", "notebook": "syntax", "kind": "contested", "statement": f"<{name}>",
+              "studies": ("tenney2019bert",), "published": None, "contested_with": (), "specific": True,
+              "checks": None, "amendment": "", "study": None}  # fmt: skip
+    return SimpleNamespace(**fields | changes)
+
+
+def result(verdict, control="contradicts", **changes):
+    """What the ledger holds of one run on a claim."""
+    measured = {"left": 0.81234, "right": 0.5, "effect": 0.3, "low": 0.2, "high": 0.4, "smallest": 0.1}
+    lead = {"text": "a > b by 0.1", "value": 0.3, "low": 0.1, "high": 0.5, "twins": 5}
+    values = {
+        "measured": 0.81234, "control": 0.5, "difference": 0.3, "ci_low": 0.2, "ci_high": 0.4, "smallest": 0.1,
+        "n": 400, "units": 40, "seeds": 3, "p": 0.001, "q": 0.004, "lead": lead,
+    }  # fmt: skip
+    values["clauses"] = [{"text": "a > b by 0.1", "verdict": verdict} | measured]
+    values |= {"model_verdict": verdict, "control_verdict": control}
+    return {"model": "pocket-bert", "profile": "live", "verdict": verdict} | values | changes
+
+
+class Balance(HTMLParser):
+    """Counts open tags; every generated part must close what it opens."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.texts = [], []
+        self.feed(text)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)

@@ -1,0 +1,148 @@
+"""The runner: what is run again, what a failure leaves, and what survives a kill."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from notebook_project import WRITE_RECORD, add_notebook, make_project
+from rich.console import Console
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import Job, model_slug, plan
+from bertology_utils.running import runner
+from bertology_utils.running.execution import Outcome, describe, environment
+from bertology_utils.running.runner import only_run, run_jobs
+
+PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(root: Path, **settings) -> tuple[dict[str, Outcome], str]:
+    text = io.StringIO()
+    outcomes = run_jobs(plan(root), console=Console(file=text, width=200), **settings)
+    return {outcome.job.chapter: outcome for outcome in outcomes}, text.getvalue()
+
+
+def parts(root: Path) -> list[Path]:
+    return list((root / "_executed").rglob("*.part"))
+
+
+def test_a_failing_chapter_leaves_the_others_alone_and_only_what_changed_runs_again(tmp_path):
+    root = make_project(tmp_path)
+    add_notebook(root, "syntax", "import os\nos.environ['HF_HUB_OFFLINE'], os.environ['OMP_NUM_THREADS']", WRITE_RECORD)
+    failing = add_notebook(root, "layers", "1 + 1", "raise ValueError('the reason')")
+    outcomes, text = run(root)
+    assert {name: outcome.status for name, outcome in outcomes.items()} == {"syntax": "done", "layers": "failed"}
+    assert "layers" in text and "cell 3 of 3" in text and "ValueError: the reason" in text
+    syntax, layers = Job(root, "syntax"), Job(root, "layers")
+    assert not parts(root) and not layers.notebook.exists() and not layers.record.exists()
+    assert "the reason" in layers.traceback.read_text()
+
+    executed, record = json.loads(syntax.notebook.read_text()), json.loads(syntax.record.read_text())
+    assert "('1', '1')" in json.dumps(executed) and str(root) not in json.dumps(executed)
+    assert executed["metadata"]["bertology"]["when"] == record["run"]["when"]
+    assert record["results"] == [{"id": "pocket-bert"}] and {"versions", "commit", "seconds"} <= set(record["run"])
+
+    failing.write_text(failing.read_text().replace("raise ValueError('the reason')", "2 + 2"))
+    outcomes, _ = run(root)
+    assert {name: outcome.status for name, outcome in outcomes.items()} == {"syntax": "fresh", "layers": "done"}
+    assert not layers.traceback.exists()
+
+
+def test_no_worker_idles_while_a_chapter_waits(monkeypatch):
+    def nap(order, topic):
+        began = time.time()
+        time.sleep(order.seconds)
+        return began, time.time()
+
+    monkeypatch.setattr(runner, "task", nap)
+    naps = [SimpleNamespace(job=SimpleNamespace(chapter=f"c{i}"), seconds=s) for i, s in enumerate((4, 1, 4, 4, 1, 1))]
+    with runner.connect(2, None) as client:
+        spans = list(runner.collect(client, naps, SimpleNamespace(event=print)))
+    starts, ends = (sorted(times) for times in zip(*spans, strict=True))
+    assert len(spans) == len(naps)
+    assert all(start - end < 1.2 for start, end in zip(starts[2:], ends, strict=False))
+
+
+def test_a_killed_worker_runs_its_chapter_again(tmp_path):
+    root = make_project(tmp_path)
+    # the first attempt kills the worker, which is the kernel's parent
+    kill = "import os, pathlib, signal\nseen = pathlib.Path('seen')\nif not seen.exists():\n    seen.touch()\n"
+    add_notebook(root, "syntax", kill + "    os.kill(os.getppid(), signal.SIGKILL)\n    import time; time.sleep(30)")
+    outcomes, text = run(root, workers=1)
+    assert outcomes["syntax"].status == "done", outcomes["syntax"].message
+    assert "started again" in text and not parts(root)
+
+
+def test_an_interrupt_ends_all_children_and_leaves_nothing_half_written(tmp_path):
+    root = make_project(tmp_path)
+    slow = "import os, pathlib, time\npathlib.Path(RECORD).write_text('half')\n"
+    add_notebook(root, "syntax", slow + "pathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)")
+    command = [sys.executable, "-m", "bertology_utils", "run", "--root", str(root)]
+    variables = os.environ | {"PYTHONPATH": str(PACKAGE_ROOT)}
+    process = subprocess.Popen(
+        command, env=variables, start_new_session=True, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    )
+    pid_file = root / "notebooks" / "pid"
+    wait_for(lambda: pid_file.exists() and pid_file.read_text())
+    os.killpg(process.pid, signal.SIGINT)
+    errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 130 and "Traceback" not in errors
+    wait_for(lambda: not alive(int(pid_file.read_text())))
+    assert not parts(root) and not Job(root, "syntax").notebook.exists()
+
+
+def heed_interrupts() -> None:
+    """Undoes what a shell does to the commands that it runs in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def wait_for(condition, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.1)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text() if Path("/proc").is_dir() else True
+
+
+def test_a_second_run_in_the_same_folder_is_refused(tmp_path):
+    with only_run(tmp_path), pytest.raises(BertologyError, match="Another"), only_run(tmp_path):
+        pass
+
+
+def test_unknown_names_are_told_with_the_nearest(tmp_path):
+    root = make_project(tmp_path)
+    add_notebook(root, "syntax")
+    for wrong in (
+        {"names": ["sintax"]},
+        {"models": ["pocket-brt"]},
+        {"models": ["random:pocket-brt"]},
+        {"profile": "lve"},
+    ):
+        with pytest.raises(BertologyError, match=r"Did you mean (syntax|pocket-bert|live)"):
+            plan(root, **wrong)
+
+
+def test_folders_of_models_cannot_collide():
+    names = ["pocket-bert", "random:pocket-bert", "org/name", "pocket-bert@500", "/one/model", "/two/model"]
+    slugs = [model_slug(name) for name in names]
+    assert len(set(slugs)) == len(slugs) and not any("/" in slug or ":" in slug for slug in slugs)
+
+
+def test_a_full_disk_is_one_line_and_the_network_is_asked_for(tmp_path, monkeypatch):
+    assert describe(OSError(28, "No space left on device")).count("\n") == 0
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert [environment(tmp_path, online)["HF_HUB_OFFLINE"] for online in (False, True)] == ["1", "0"]

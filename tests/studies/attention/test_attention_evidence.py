@@ -1,0 +1,581 @@
+"""Samples from attention maps and interventions: definitions checked against plain loops and exact algebra."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import spearmanr
+
+from bertology_utils.instruments.attention import (
+    STATISTICS,
+    HeadStatistics,
+    attention_maps,
+    head_statistics,
+    projections,
+)
+from bertology_utils.instruments.blocks import recorded_calls
+from bertology_utils.instruments.heads import ablated
+from bertology_utils.instruments.relations import RelationScore, map_patterns, relation_scores
+from bertology_utils.language import coreference
+from bertology_utils.language.grammar import generate
+from bertology_utils.studies.attention import critics, effects, evidence, recipes
+from bertology_utils.text import encode_words, model_inputs
+from bertology_utils.tuning.classification_tasks import number_examples
+from bertology_utils.tuning.training import batches, finetune_seeds, run_seeds
+from bertology_utils.verdicts.predictions import parse
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return generate(24, split="test")
+
+
+@pytest.fixture(scope="module")
+def words(sentences):
+    return [list(s.words) for s in sentences]
+
+
+def test_pattern_shares_sum_to_one():
+    codes = np.random.default_rng(0).integers(6, size=(7, 2, 4))
+    shares = evidence.pattern_samples(codes)
+    np.testing.assert_allclose(shares["sharp"], (codes != 4).mean((1, 2)))
+    total = sum(shares[name] for name in ("vertical", "diagonal", "mixed", "block", "broad", "heterogeneous"))
+    np.testing.assert_allclose(total, 1)
+    np.testing.assert_allclose(shares["patterned"], (codes < 4).mean((1, 2)))
+
+
+def test_an_untrained_network_has_broad_maps_and_none_that_could_hold_a_relation(tiny_eager, words):
+    shares = evidence.pattern_samples(map_patterns(tiny_eager, words[:12], words[12:]))
+    assert shares["broad"].min() == 1 and not shares["heterogeneous"].any()
+
+
+def planted_statistics(words, **planted):
+    """Statistics of one layer of three heads: each of `planted` gives (head, value), all the rest is even."""
+    values = {name: np.full((len(words), 1, 3), 0.1) for name in STATISTICS}
+    values["entropy"] = np.ones((len(words), 1, 3))  # nats, of inputs of several pieces: not broad
+    for name, (head, value) in planted.items():
+        values[name][:, 0, head] = value
+    return HeadStatistics(values)
+
+
+def test_the_head_of_each_type_is_found_where_it_is(tiny_eager, words):
+    longest = np.log([len(encoding) for encoding in encode_words(tiny_eager, words)])
+    statistics = planted_statistics(words, next=(1, 0.7), self=(2, 0.9), end=(0, 0.8), entropy=(2, 0.9 * longest))
+    found = {name: values.mean() for name, values in evidence.typical_heads(tiny_eager, statistics, words).items()}
+    expected = {"next": 0.7, "itself": 0.9, "end": 0.8, "broad": 0.9}
+    assert found == pytest.approx({name: 0.1 for name in found} | expected)
+
+
+def test_a_type_without_a_target_in_a_sentence_rests_on_the_others(tiny_eager, words):
+    statistics = planted_statistics(words, punctuation=(0, 0.6))
+    statistics["punctuation"][:10] = np.nan
+    found = evidence.typical_heads(tiny_eager, statistics, words)
+    assert len(found["punctuation"]) == (len(words) - 10) // 2 and found["punctuation"] == pytest.approx(0.6)
+    assert len(found["next"]) == len(words) // 2
+
+
+def test_a_type_that_leads_by_luck_does_not_keep_its_lead(tiny_eager, words):
+    statistics = planted_statistics(words)
+    statistics["cls"][::2, 0, 1] = 0.9  # on the choosing half only
+    assert evidence.typical_heads(tiny_eager, statistics, words)["cls"].max() == pytest.approx(0.1)
+
+
+def test_uniform_attention_is_broad_and_reads_one_everywhere(tiny_eager, words):
+    statistics = head_statistics(tiny_eager, words)
+    assert evidence.broad_shares(tiny_eager, statistics, words).min() == 1  # untrained heads spread evenly
+    [ratio] = evidence.word_attentions(tiny_eager, words, [[(1, 0)] * len(words)], in_shares=True)
+    assert abs(ratio.mean() - 1) < 0.2
+    assert abs(evidence.separator_ratio(tiny_eager, words).mean() - 1) < 0.2
+
+
+def even_maps(specimen, sentences, heads=3):
+    for index, encoding in enumerate(encode_words(specimen, sentences)):
+        yield index, encoding, torch.full((2, heads, len(encoding), len(encoding)), 1 / len(encoding))
+
+
+def lengths_in_pieces(specimen, sentences):
+    return [[encoding.word_ids.count(w) for w in range(len(words))]
+            for words, encoding in zip(sentences, encode_words(specimen, sentences), strict=True)]  # fmt: skip
+
+
+def test_even_attention_is_one_share_for_a_word_of_any_number_of_pieces(tiny_eager):
+    odd = [["the", "zyxgrblk", "slept", "."], ["a", "king", "saw", "qqqqq", "quickly", "."]]
+    pieces = lengths_in_pieces(tiny_eager, odd)
+    assert {1} < {count for counts in pieces for count in counts}
+    forms, shares, places = evidence.received_shares(tiny_eager, odd, even_maps(tiny_eager, odd))
+    assert sorted(zip(places, forms, strict=True)) == sorted((i, w) for i in (0, 1) for w in odd[i])
+    np.testing.assert_allclose(shares, 1, rtol=1e-5)
+    links = [[(0, 1), (0, 3)], [(1, 2), (3, 1)]]  # to and from words of several pieces
+    for found in evidence.word_attentions(tiny_eager, odd, links, even_maps(tiny_eager, odd), in_shares=True):
+        assert found.shape == (2, 2, 3)
+        np.testing.assert_allclose(found, 1, rtol=1e-5)
+
+
+def test_two_words_are_compared_by_attention_summed_over_their_pieces(tiny_eager):
+    odd = [["the", "zyxgrblk", "slept", "."]]
+    [encoding], [counts] = encode_words(tiny_eager, odd), lengths_in_pieces(tiny_eager, odd)
+    [long, short] = evidence.word_attentions(tiny_eager, odd, [[(0, 1)], [(0, 2)]], even_maps(tiny_eager, odd))
+    np.testing.assert_allclose(long, counts[1] / len(encoding), rtol=1e-5)
+    np.testing.assert_allclose(short, counts[2] / len(encoding), rtol=1e-5)
+
+
+def test_a_planted_average_gives_the_target_more_than_twice_its_share(tiny_eager, words):
+    links = [(1, 0)] * len(words)
+    found = evidence.planted_shares(tiny_eager, words, links)
+    sizes = [len(encoding) for encoding in encode_words(tiny_eager, words)]
+    counts = [pieces[0] for pieces in lengths_in_pieces(tiny_eager, words)]
+    plain = [0.8 + 0.2 * size / count for size, count in zip(sizes, counts, strict=True)]
+    np.testing.assert_allclose(found, plain, rtol=1e-5)
+    np.testing.assert_allclose(evidence.planted_shares(tiny_eager, words, links, part=0), 1, rtol=1e-5)
+
+
+def test_the_average_is_one_of_attention_and_not_of_hits():
+    """One strong head outweighs two that lean the other way: the average finds what most heads miss."""
+    right, wrong = (np.array(values)[None, None] for values in ([0.9, 0.1, 0.1], [0.1, 0.2, 0.2]))
+    found = {"antecedent": right, "rival": wrong}
+    assert evidence.antecedent_hits(found).tolist() == [[[1, 0, 0]]]
+    assert evidence.averaged_hits(found).tolist() == [1]
+    assert evidence.averaged_hits({"antecedent": wrong, "rival": right}).tolist() == [0]
+
+
+def test_the_head_of_the_separator_test_brings_its_hits(tiny_eager, sentences):
+    score = relation_scores(tiny_eager, sentences, minimum=5)["obj"]
+    found = evidence.applicable_separator_mass(tiny_eager, sentences[1::2], score)
+    for name, hits in (("head", score.head_hits), ("offset", score.offset_hits)):
+        assert found[name].mean() == pytest.approx(hits.mean()) and len(found[name]) == len(set(score.sentences))
+    assert (
+        found["applicable"].items + found["not_applicable"].items
+        == sum(  # one value a piece of a word
+            len(encoding) - 2 for encoding in encode_words(tiny_eager, [list(s.words) for s in sentences[1::2]])
+        )
+    )
+
+
+def test_a_sentence_without_punctuation_has_a_ratio_too(tiny_eager):
+    bare = [["the", "king", "slept"], ["the", "king", "slept", "."]]
+    ratio = evidence.special_ratio(tiny_eager, head_statistics(tiny_eager, bare), bare)
+    assert np.isfinite(ratio).all()
+
+
+def test_every_word_has_its_excess_and_peers_are_near_in_frequency(tiny_eager, words):
+    forms, _, places = evidence.received_shares(tiny_eager, words[:3])
+    assert np.bincount(places).tolist() == list(map(len, words[:3])) and len(forms) == len(places)
+    forms, shares = np.array([".", "the", "the", "a"]), np.array([0.4, 0.1, 0.2, 0.3])
+    found = evidence.punctuation_and_peers(forms, shares, np.array([0, 0, 1, 1]), peers=1)
+    assert found["punctuation"].tolist() == [0.4] and found["peers"].tolist() == [0.3]
+    both = evidence.punctuation_and_peers(forms, shares, np.array([0, 0, 1, 1]), peers=2)["peers"]
+    assert both.mean() == pytest.approx(0.2) and len(both) == 2 and both.items == 3  # by sentence
+
+
+def test_rollout_follows_a_planted_path_and_keeps_half_at_each_place():
+    shift = np.roll(np.eye(4), 1, axis=1)  # every place looks at the next one
+    found = critics.rollout(np.stack([shift, shift]))
+    np.testing.assert_allclose(found[0], [0.25, 0.5, 0.25, 0])
+    np.testing.assert_allclose(critics.rollout(np.full((5, 3, 3), 1 / 3)).sum(1), 1)
+
+
+def scored(right, of=100):
+    """A relation whose best head is right so often, and whose best offset never."""
+    hits = np.arange(of) < right
+    return RelationScore("x", 1, 0, "head", 1, hits, np.zeros(of, bool), np.full(of, "x"), np.arange(of))
+
+
+def test_a_relation_with_few_items_does_not_win_by_luck():
+    found = {"all": scored(9, 10), "rare": scored(3, 3), "frequent": scored(90)}
+    assert evidence.strongest_relations(found, 1) == ["frequent"]
+
+
+def test_three_relations_are_chosen_on_other_sentences_and_a_missing_one_is_not_made_up():
+    selection = {name: scored(right) for name, right in zip("abcd", (90, 80, 70, 60), strict=True)}
+    scores = {"all": scored(1), "b": scored(11), "c": scored(12), "d": scored(13), "e": scored(99)}
+    found = evidence.three_relations(scores, selection)
+    assert [found[name].sum() for name in ("first", "second", "third")] == [11, 12, 13]
+    assert not found["third_offset"].any()
+    assert evidence.three_relations({name: scores[name] for name in ("all", "b", "c", "e")}, selection) == {}
+
+
+def test_a_lead_that_one_of_many_relations_has_by_luck_is_not_clear():
+    """Two even halves differ by chance: of 100 relations without a lead some reach ten points and a 95 % interval."""
+    rng = np.random.default_rng(0)
+    names = [f"relation {i}" for i in range(100)]
+    made = {name: RelationScore(name, 1, 0, "head", 1, *rng.integers(2, size=(2, 60), dtype=bool), np.full(60, name),
+                                np.arange(60)) for name in names}  # fmt: skip
+    assert evidence.clear_relations(made) == []
+    assert sum(evidence.clear_relations({name: made[name]}) == [name] for name in names) >= 1
+    assert evidence.clear_relations(made | {"real": scored(40)}) == ["real"]
+
+
+def test_special_pieces_can_only_take_hits_away(tiny_eager, sentences):
+    kept, dropped = (recipes.attachment_by_head(tiny_eager, sentences, keep) for keep in (True, False))
+    assert (kept <= dropped + 1e-9).all()
+
+
+def hits_of_heads(rates, sentences=200, arcs=8, seed=0):
+    """Share of arcs found, (sentences, 1, heads), for heads of these true rates."""
+    draws = np.random.default_rng(seed).random((sentences, 1, len(rates), arcs))
+    return (draws < np.array(rates)[:, None]).mean(-1)
+
+
+def test_two_recipes_that_differ_by_noise_alone_agree_as_one_does_with_itself():
+    rates = np.random.default_rng(1).beta(2, 6, 64)
+    found = recipes.recipe_agreement(hits_of_heads(rates), hits_of_heads(rates, seed=1))
+    assert found["across"].shape == found["within"].shape == (200,)
+    assert found["across"].mean() == pytest.approx(found["within"].mean(), abs=0.01)
+    assert found["across"].mean() < 0.99  # noise: 1 would be read as a change by a fixed bound
+
+
+def test_two_recipes_that_rank_heads_differently_agree_less():
+    rates = np.random.default_rng(1).beta(2, 6, 64)
+    moved = np.clip(rates + np.random.default_rng(2).normal(0, 0.1, 64), 0, 1)
+    found = recipes.recipe_agreement(hits_of_heads(rates), hits_of_heads(moved, seed=1))
+    [clause] = parse("across < 0.95 * within").judge(found)
+    assert clause.verdict == "replicates" and clause.left < 0.9
+
+
+def test_the_spread_of_agreement_is_what_other_sentences_would_have_given():
+    rates = np.random.default_rng(1).beta(2, 6, 64)
+    runs = [recipes.recipe_agreement(hits_of_heads(rates, 100, seed=s), hits_of_heads(rates, 100, seed=s + 50), 5)
+            for s in range(12)]  # fmt: skip
+    errors = np.mean([run["across"].std() / 10 for run in runs])
+    assert 0.6 < errors / np.std([run["across"].mean() for run in runs]) < 2
+
+
+def test_leaving_a_sentence_out_is_ranking_without_it():
+    rates = np.random.default_rng(1).beta(2, 6, 9)
+    kept, dropped = (hits_of_heads(rates, 12, seed=s)[:, 0] for s in (0, 1))
+    half, stays = np.arange(12) % 3 == 0, np.arange(12) != 6  # sentence 6 lies in the half
+    found = recipes._split_agreement(kept, dropped, half)
+    first, second = half & stays, ~half
+    across = [spearmanr(a[first].mean(0), b[second].mean(0)).statistic for a, b in ((kept, dropped), (dropped, kept))]
+    within = [spearmanr(a[first].mean(0), a[second].mean(0)).statistic for a in (kept, dropped)]
+    assert found[:, 6] == pytest.approx([np.mean(across), np.sqrt(np.prod(np.maximum(within, 0)))])
+
+
+def test_a_sentence_without_arcs_is_left_out(tiny_eager, sentences):
+    lone = type("Sentence", (), {"words": ("Yes",), "heads": (-1,), "deprels": ("root",)})()
+    hits = recipes.attachment_by_head(tiny_eager, [sentences[0], lone], keep_special=True)
+    assert np.isnan(hits[1]).all() and not np.isnan(hits[0]).any()
+    both = [hits_of_heads([0.1, 0.5, 0.4]), hits_of_heads([0.1, 0.5, 0.4], seed=1)]
+    for values in both:
+        values[3] = np.nan
+    assert len(recipes.recipe_agreement(*both)["within"]) == 199
+
+
+def test_selection_does_not_see_the_scored_half():
+    hits = np.zeros((10, 2, 2))
+    hits[::2, 1, 0] = 1  # lucky on the choosing half
+    place, scored = evidence.best_on_even(hits)
+    assert place == (1, 0) and scored.mean() == 0
+
+
+def candidates(n, holding, generator, heads=4):
+    """Dependents of six words, whose head stands one further on; `holding` heads lean to it, the others to nothing."""
+    gold = generator.integers(1, 6, size=n)
+    features = generator.random((n, 6, heads)) * 0.3
+    for i, g in enumerate(gold):
+        features[i, g, :holding] += 0.15
+    return evidence.Candidates(list(features), gold.tolist(), (gold - 1).tolist())
+
+
+def test_several_heads_find_what_two_hold_together():
+    generator = np.random.default_rng(0)
+    found = evidence.combined_heads(candidates(150, 2, generator), candidates(100, 2, generator))
+    for name in ("several", "combined"):
+        assert found[name].mean() > found["best"].mean() + 0.05
+    assert found["offset"].all()
+
+
+def test_where_one_head_holds_all_several_find_no_more():
+    generator = np.random.default_rng(0)
+    found = evidence.combined_heads(candidates(300, 1, generator), candidates(300, 1, generator))
+    assert found["several"].mean() < found["best"].mean() + 0.03
+
+
+def test_heads_are_added_while_they_add_anything_and_a_shorter_sentence_has_no_further_words():
+    gold = np.array([1, 0, 1])
+    one, rest = np.eye(2)[gold], np.zeros((3, 2))
+    assert evidence.greedy_heads(np.stack([rest, one], axis=-1), gold, 6) == [1]
+    assert evidence.greedy_heads(np.stack([rest, one], axis=-1), gold, 1) == [1]
+    padded = evidence._padded_features([np.zeros((2, 3)), np.zeros((4, 3))])
+    assert padded.shape == (2, 4, 3) and (padded[0, 2:] < padded[0, :2].min()).all()
+
+
+def test_samples_of_the_relation_table(tiny_eager, sentences):
+    scores = relation_scores(tiny_eager, sentences, minimum=12)
+    samples = evidence.score_samples(scores)
+    single, every = {name: score for name, score in scores.items() if name != "all"}, scores["all"]
+    wins = [score.head_hits.mean() > score.offset_hits.mean() for score in single.values()]
+    assert samples["wins"].mean() == pytest.approx(np.mean(wins))
+    assert len({(len(samples[name]), samples[name].items) for name in ("all_head", "all_offset", "oracle")}) == 1
+    mine = np.isin(every.names, list(single))  # the same edges for all three
+    assert samples["all_head"].mean() == pytest.approx(every.head_hits[mine].mean())
+    assert samples["oracle"].items == mine.sum() and len(samples["oracle"]) == len(set(every.sentences[mine]))
+    rows = evidence.relation_rows(scores, scores)
+    assert next(row for row in rows if row["relation"] == "det")["published head %"].startswith("94.3")
+
+
+def test_the_share_of_wins_spreads_as_other_sentences_would_have_made_it():
+    """Ten relations, half of them with a lead near zero: the error is that of the share over drawn sentences."""
+    leads = np.array([0.5] * 5 + [0.52] * 5)
+
+    def drawn(seed):
+        rng = np.random.default_rng(seed)
+        return [RelationScore(str(i), 1, 0, "head", 1, rng.random(200) < lead + 0.1 * (i < 5), rng.random(200) < 0.5,
+                              np.full(200, str(i)), np.arange(200)) for i, lead in enumerate(leads)]  # fmt: skip
+
+    found = [evidence.share_of_wins(drawn(seed)) for seed in range(60)]
+    errors = np.mean([values.std(ddof=1) / np.sqrt(200) for values in found])
+    assert 0.7 < errors / np.std([values.mean() for values in found]) < 1.6
+    sure = [scored(90), scored(95)]
+    np.testing.assert_array_equal(evidence.share_of_wins(sure), 1)
+
+
+def test_frame_pairs_keep_their_distance(sentences):
+    for index, (verb, filler), (a, b) in evidence.frame_edges(sentences):
+        assert filler - verb == b - a and sentences[index].upos[verb] == "VERB"
+        assert sentences[index].heads[a] != b and sentences[index].heads[b] != a
+
+
+def test_gradient_of_the_separator_is_the_slope_of_the_loss(tiny_eager, words):
+    found = effects.separator_importance(tiny_eager, words[:4])
+    assert found["gradient"].min() > 0
+    mass = head_statistics(tiny_eager, words[:4])["sep"].mean((0, 2))
+    np.testing.assert_allclose(found["attention"].mean(0), mass, rtol=0.2)  # masking changes the input a little
+
+
+def test_silencing_nothing_changes_nothing(tiny_eager, words):
+    found = effects.separator_losses(tiny_eager, words, [])
+    for name in ("silenced", "words_silenced"):
+        np.testing.assert_array_equal(found["loss"], found[name])
+    loss, separators, others = effects.separator_losses(tiny_eager, words, [1, 2]).values()
+    moved = [np.abs(silenced - loss).mean() for silenced in (separators, others)]
+    assert moved[1] > moved[0] > 1e-9
+
+
+def test_norm_is_the_exact_effect_before_layer_norm(tiny_eager, words):
+    """Removing an edge moves the attention output by exactly weight times the transformed value."""
+    [encoding] = encode_words(tiny_eager, words[:1])
+    inputs = model_inputs(tiny_eager, [encoding])
+    outputs = []
+    dense = tiny_eager.encoder.encoder.layer[1].attention.output.dense
+    handle = dense.register_forward_hook(lambda module, args, output: outputs.append(output.detach()))
+    places = projections(tiny_eager.encoder)
+    with torch.no_grad():
+        with recorded_calls(tiny_eager.encoder) as calls:
+            maps, values = effects._maps_and_values(tiny_eager, inputs)
+        effects._removal_effects(calls, places, maps, values, [(1, 2, 3, 4)])
+    handle.remove()
+    moved = (outputs[1][0] - outputs[1][1]).norm()
+    exact = maps[1, 2, 3, 4] * (effects._output_weight(tiny_eager, 1, 2) @ values[1, 2, 4]).norm()
+    assert moved.item() == pytest.approx(exact.item(), rel=1e-3)
+
+
+def test_the_effect_of_an_edge_is_that_on_the_next_vector_of_its_source(tiny_eager, words):
+    """By hand: the block's output for the source, from its input without the edge; no other block has a part in it."""
+    [encoding] = encode_words(tiny_eager, words[:1])
+    inputs = model_inputs(tiny_eager, [encoding])
+    layer, head, source, target = 0, 2, 3, 4
+    size = tiny_eager.width // tiny_eager.heads
+    places = projections(tiny_eager.encoder)
+    with torch.no_grad():
+        with recorded_calls(tiny_eager.encoder) as calls:
+            maps, values = effects._maps_and_values(tiny_eager, inputs)
+        [effect] = effects._removal_effects(calls, places, maps, values, [(layer, head, source, target)])
+        states = tiny_eager.encoder(**inputs, output_hidden_states=True).hidden_states
+        block = tiny_eager.encoder.encoder.layer[layer]
+        context = torch.einsum("hn,hns->hs", maps[layer, :, source], values[layer])
+        context[head] -= maps[layer, head, source, target] * values[layer, head, target]
+        attended = block.attention.output(context.reshape(1, tiny_eager.heads * size), states[layer][:, source])
+        following = block.output(block.intermediate(attended), attended)
+    assert effect == pytest.approx(float((following - states[layer + 1][:, source]).norm()), rel=1e-2)
+
+
+def test_short_inputs_fit_a_head_and_long_ones_exceed_it_by_half(tiny_eager, words):
+    width = tiny_eager.width // tiny_eager.heads
+    short, long = effects.inputs_by_width(tiny_eager, words, 5)
+    pieces = [[len(encoding) for encoding in encode_words(tiny_eager, inputs)] for inputs in (short, long)]
+    assert 0 < len(short) <= 5 and max(pieces[0]) <= width
+    assert len(long) == 5 and min(pieces[1]) >= 1.5 * width
+    assert effects.inputs_by_width(tiny_eager, [["the", *["king"] * width]], 5)[0] == []
+    assert effects.inputs_by_width(tiny_eager, [["the", "king"]], 5)[1] == []
+
+
+def test_only_long_inputs_hold_ineffective_attention(tiny_eager, words):
+    size = tiny_eager.width // tiny_eager.heads
+    [short] = effects.ineffective_share(tiny_eager, [words[0][: size - 3]])
+    [long] = effects.ineffective_share(tiny_eager, [words[0] + words[1]])
+    assert short < 1e-4 < 0.1 < long
+
+
+def test_a_layer_that_repeats_another_is_matched(tiny_eager, words):
+    found = effects.depth_matches(tiny_eager, words[:3])
+    maps = {index: m for index, _, m in attention_maps(tiny_eager, words[:3])}
+    first = maps[0].double()
+    plain = []
+    for a, b in ((0, 1), (1, 0)):
+        for head in first[a]:
+            rivals = [((head + r) / 2, r) for r in first[b]]
+            entropy = torch.special.entr
+            plain.append(min(float((entropy(m) - (entropy(head) + entropy(r)) / 2).sum(-1).mean()) for m, r in rivals))
+    assert found["matched"][0] == pytest.approx(np.mean(plain), abs=1e-9)
+
+
+def test_erasure_is_followed_by_samples_in_range(tiny_eager, words):
+    found = critics.explanation_samples(tiny_eager, words[:4])
+    assert all(len(values) == 4 and (np.abs(values) <= 1).all() for values in found.values())
+    assert (found["emptied"] > 0).all()
+
+
+def test_attention_that_is_the_gradient_agrees_with_it(tiny_eager, words, monkeypatch):
+    true = critics._maps_and_slopes
+
+    def planted(*given):
+        maps, slopes = true(*given)
+        maps[:] = torch.from_numpy(slopes)
+        return maps, slopes
+
+    monkeypatch.setattr(critics, "_maps_and_slopes", planted)
+    np.testing.assert_allclose(critics.explanation_samples(tiny_eager, words[:3])["agreement"], 1)
+
+
+def test_recipes_agree_where_only_one_relation_is_asked(tiny_eager, sentences):
+    found = recipes.recipe_disagreement(tiny_eager, sentences, ["det"])
+    assert set(found) == {"directed_head", "directed_offset", "undirected_head", "undirected_offset"}
+    assert len({(len(values), values.items) for values in found.values()}) == 1
+    assert found["undirected_offset"].mean() >= found["directed_offset"].mean() - 0.1
+
+
+def arcs(rng):
+    """One subject and one adverb at random distances, and an adjective that stands before its noun."""
+    free, gap = rng.permutation(8)[:6], 9
+    heads, deprels = [-1] * 10, ["root"] * 10
+    for dependent, head, name in ((free[0], free[1], "nsubj"), (free[2], free[3], "advmod"), (8, gap, "amod")):
+        heads[dependent], deprels[dependent] = int(head), name
+    return type("Sentence", (), {"words": ["word"] * 10, "heads": heads, "deprels": deprels, "__len__": lambda s: 10})()
+
+
+def test_the_relation_shown_is_one_where_the_recipes_disagree_and_a_head_has_room(monkeypatch):
+    rng = np.random.default_rng(0)
+    made = [arcs(rng) for _ in range(80)]
+
+    def looks(index):
+        """A head whose subjects point at their verbs, and whose verbs point at their adverbs."""
+        found = np.zeros((1, 1, 10), dtype=int)
+        for dependent, (head, name) in enumerate(zip(made[index].heads, made[index].deprels, strict=True)):
+            if name == "nsubj":
+                found[..., dependent] = head
+            elif name == "advmod":
+                found[..., head] = dependent
+        return found
+
+    monkeypatch.setattr(recipes, "head_predictors", lambda *given: {"dependent": looks})
+    found = recipes.recipe_disagreement(None, made)
+    assert found["undirected_head"].mean() > 0.9 > 0.6 > found["directed_head"].mean()  # the adverb
+    assert max(found[f"{name}_offset"].mean() for name in ("directed", "undirected")) < 0.5
+    found = recipes.recipe_disagreement(None, made, ["amod"])  # no room, and nothing else to show
+    assert found["directed_offset"].mean() == 1
+
+
+def test_a_planted_head_is_as_good_as_it_was_planted(tiny_eager):
+    items = coreference.coreferences(40, split="test")
+    shares = {right: evidence.planted_antecedents(tiny_eager, items, right=right) for right in (0, 0.8, 1)}
+    assert shares[1].shape == (40, 1, 1) and shares[1].all() and not shares[0].any()
+    assert 0.6 < shares[0.8].mean() < 1
+    assert [a + b for a, b in zip(coreference.nearest_hits(items), coreference.farther_hits(items), strict=True)] == [
+        1.0
+    ] * 40
+
+
+def test_weights_dealt_out_in_their_own_order_change_nothing(tiny_eager, words):
+    [encoding] = encode_words(tiny_eager, words[:1])
+    inputs, place = model_inputs(tiny_eager, [encoding]), 3
+    with torch.no_grad():
+        whole, output = critics._place_probabilities(tiny_eager, inputs, place, output_attentions=True)
+        every = tiny_eager.model(**inputs).prediction_logits.softmax(-1)
+    torch.testing.assert_close(whole, every[:, place])
+    maps = torch.stack([layer[0] for layer in output.attentions])
+    same, turned = torch.arange(len(encoding))[None], torch.arange(len(encoding)).roll(1)[None]
+    for layers in ([tiny_eager.layers - 1], range(tiny_eager.layers)):
+        found = critics.permuted_predictions(tiny_eager, inputs, place, maps, torch.cat([same, turned]), layers)
+        torch.testing.assert_close(found[:1], whole)
+        kept, moved = critics.total_variation(found, whole)
+        assert moved > 2 * kept
+
+
+def test_permuted_weights_are_what_the_mask_takes_from_the_values(tiny_eager, words):
+    """With one weight on one piece in the last layer, the context of the mask is that piece's value."""
+    [encoding] = encode_words(tiny_eager, words[:1])
+    inputs, size = model_inputs(tiny_eager, [encoding]), len(encoding)
+    planted = torch.zeros(tiny_eager.layers, tiny_eager.heads, size, size)
+    planted[..., 0] = 1
+    order = torch.arange(size).roll(-2)[None]  # the weight on piece 0 now goes to piece size - 2
+    seen = []
+    dense = tiny_eager.encoder.encoder.layer[-1].attention.output.dense
+    probe = dense.register_forward_hook(lambda module, args, output: seen.append(output.detach()))
+    last = [tiny_eager.layers - 1]
+    critics.permuted_predictions(tiny_eager, inputs, 1, planted, order, last)
+    probe.remove()
+    _, values = effects._maps_and_values(tiny_eager, inputs)
+    expected = dense(values[-1, :, int(planted[-1, 0, 1][order[0]].argmax())].flatten())
+    torch.testing.assert_close(seen[0][0, 1], expected.detach(), atol=1e-5, rtol=1e-4)
+
+
+def test_total_variation_is_half_the_moved_probability():
+    first = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(critics.total_variation(first, torch.tensor([0.0, 0.5, 0.5])), [0.5, 1.0])
+
+
+def test_removing_heads_gives_a_score_for_every_head_and_item_in_every_way(tiny):
+    train, test = number_examples(20), number_examples(8, split="test")
+    found = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=2)
+    for end in ("", "_mean", "_uniform"):
+        assert found[f"removable{end}"].shape == (tiny.layers * tiny.heads,)
+        assert {found[f"without_{name}{end}"].shape for name in ("frame", "random", "all")} == {(2, len(test))}
+    assert found["intact"].shape == (2, len(test))
+    fewer = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=2, alone=["zero"])
+    assert set(found) - set(fewer) == {"removable_mean", "removable_uniform", "drop_mean", "drop_uniform"}
+
+
+def test_important_heads_are_closed_one_at_a_time(tiny):
+    train, test = number_examples(20), number_examples(8, split="test")
+
+    def without(heads):
+        return effects.removal_samples(tiny, train, test, [(0, 1)], heads, seeds=2, draws=1, alone=[])
+
+    single = [without([head])["without_important"] for head in ((0, 1), (1, 2))]
+    np.testing.assert_allclose(without([(0, 1), (1, 2)])["without_important"], np.mean(single, axis=0))
+    np.testing.assert_array_equal(single[0], without([(0, 1)])["without_frame"])
+
+
+def test_the_drop_of_a_head_is_one_of_the_probability_of_the_right_class(tiny):
+    train, test = number_examples(20), number_examples(8, split="test")
+    drop = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=1, draws=1, alone=["zero"])["drop"]
+    (run,), _ = finetune_seeds(tiny, train, test, run_seeds(0, 1), freeze="encoder", epochs=4)
+
+    def right() -> float:
+        ((_, batch),) = batches(tiny, test)
+        chances = run.classifier(**{k: v for k, v in batch.items() if k != "labels"}).softmax(-1)
+        return float(chances.gather(-1, batch["labels"][:, None]).mean())
+
+    with torch.no_grad():
+        whole = right()
+        with ablated(run.classifier, effects.keep_without((tiny.layers, tiny.heads), [(1, 0)])):
+            assert drop[1, 0] == pytest.approx(whole - right(), abs=1e-5)
+
+
+def test_heads_are_closed_by_zero(tiny, monkeypatch):
+    """Without any head the samples are those of gates that are all shut."""
+    train, test = number_examples(20), number_examples(8, split="test")
+    asked = []
+    monkeypatch.setattr(
+        effects, "ablation_scores", lambda *given: asked.append((given[-2], given[2].sum())) or np.zeros((2, len(test)))
+    )
+    effects.removal_samples(tiny, train, test, [(0, 1)], seeds=2, draws=1, alone=[])
+    assert [how for how, _ in asked] == [how for how in effects.ABLATIONS for _ in range(3)]
+    assert [int(kept) for _, kept in asked[:3]] == [0, 7, 7]
+
+
+def test_scores_with_closed_heads_are_those_of_the_items_in_their_order(tiny, monkeypatch):
+    train, test = number_examples(20), number_examples(8, split="test")
+    monkeypatch.setattr(effects, "keep_without", lambda grid, closed: torch.ones(grid))
+    found = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=2)
+    assert np.array_equal(found["without_all"], found["intact"])

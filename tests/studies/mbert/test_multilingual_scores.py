@@ -1,0 +1,59 @@
+"""Scores on parallel treebanks and pairs: what is left out, averages, the record and its reader."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertology_utils.activations import sentence_vectors
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.grammaticality import record
+from bertology_utils.language.ten_languages import LANGUAGES, OTHERS, parallel_corpus
+from bertology_utils.provenance import origin
+from bertology_utils.studies.mbert import multilingual_scores as scores
+from bertology_utils.tuning.two_languages import BilingualRecipe, sentence_retrieval, tiny_specimen
+
+CORPUS = parallel_corpus(12, "test")
+PAIRS = {code: [(a.words, b.words) for a, b in zip(CORPUS["en"], CORPUS[code], strict=True)] for code in OTHERS}
+MATERIAL = scores.Material(CORPUS, PAIRS, {"ud_pud": "abc", "tatoeba": "def"})
+WORDS = sorted({word for rows in CORPUS.values() for row in rows for word in row.words})
+SPECIMEN = tiny_specimen(WORDS, replace(BilingualRecipe(), layers=1, width=16, inner=16))
+
+
+def test_treebanks_are_retrieved_whole_and_tagged_in_the_second_half():
+    found = scores.treebank_scores(SPECIMEN, CORPUS)
+    sides = (sentence_vectors(SPECIMEN, [row.words for row in CORPUS[code]]) for code in ("en", "fi"))
+    assert (found["retrieval"]["fi"] == sentence_retrieval(*sides)).all()
+    words = sum(tag != "PUNCT" for row in CORPUS["fi"][6:] for tag in row.upos)
+    assert found["zero-shot tagging"]["fi"].shape == (2, words)
+    assert found["counting words"]["zh"].shape == (1, 12) and set(found["retrieval"]) == set(OTHERS)
+
+
+def test_a_sentence_too_long_in_one_language_is_left_out_in_all():
+    long = replace(CORPUS["tr"][3], words=CORPUS["tr"][3].words * 20, upos=CORPUS["tr"][3].upos * 20)
+    corpus = CORPUS | {"tr": [*CORPUS["tr"][:3], long, *CORPUS["tr"][4:]]}
+    assert not scores.is_short(SPECIMEN, long.words)
+    assert scores.treebank_scores(SPECIMEN, corpus)["retrieval"]["de"].shape == (2, 11)
+    with pytest.raises(BertologyError, match="no two sentences"):
+        scores.treebank_scores(SPECIMEN, {code: [rows[0]] for code, rows in CORPUS.items()})
+
+
+def test_the_record_holds_averages_by_layer_and_languages_at_the_best_one(monkeypatch, tmp_path):
+    monkeypatch.setattr(scores, "load", lambda name: SPECIMEN)
+    monkeypatch.setattr(scores, "twin", lambda specimen: specimen)
+    (rows,) = scores.compare(["tiny"], MATERIAL, origin(tmp_path))
+    record(tmp_path / "multilingual.csv", rows)
+    path = tmp_path / "multilingual.csv"
+    found = scores.recorded("ud_pud", "retrieval", SPECIMEN.name, path)
+    assert found["layer"].tolist() == [0, 1] and (found["accuracy"] == found["twin"]).all()
+    plain = scores.treebank_scores(SPECIMEN, CORPUS)["retrieval"]
+    assert found["accuracy"].tolist() == pytest.approx(
+        [100 * np.mean([values[layer].mean() for values in plain.values()]) for layer in (0, 1)], abs=0.01
+    )
+    languages = [row for row in rows if row["measure"] == "retrieval" and row["data"] == "tatoeba"]
+    assert [row["language"] for row in languages] == ["average"] * 2 + [c for c in LANGUAGES if c != "en"]
+    assert languages[0]["data_sha256"] == "def" and {"commit", "date", "hardware"} <= set(languages[0])
+
+
+def test_nothing_recorded_is_an_empty_table(tmp_path):
+    assert len(scores.recorded("ud_pud", "retrieval", "nobody", tmp_path / "none.csv")) == 0

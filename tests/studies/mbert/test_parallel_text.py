@@ -1,0 +1,154 @@
+"""One model and parallel sentences of many languages, against plain definitions on planted vectors and tiny models."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from bertology_utils.instruments.cloze import word_scores
+from bertology_utils.language.ten_languages import LANGUAGES, parallel_corpus
+from bertology_utils.language.ten_languages_agreement import agreement_pairs
+from bertology_utils.models import twin
+from bertology_utils.studies.mbert import parallel_text as parallel
+from bertology_utils.studies.mbert.parallel_text import Alignment, Vectors
+from bertology_utils.tuning.two_languages import BilingualRecipe, sentence_retrieval, tiny_specimen
+from bertology_utils.verdicts.ledger import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
+
+CORPUS = parallel_corpus(40, "test")
+WORDS = sorted({word for rows in CORPUS.values() for row in rows for word in row.words})
+SPECIMEN = tiny_specimen(WORDS, replace(BilingualRecipe(), layers=2, width=32, inner=32))
+
+
+def planted(corpus) -> Vectors:
+    """Two layers: at 0 noise, at 1 every word's role as a direction (so that translations agree), plus its language."""
+    roles = sorted({role for rows in corpus.values() for row in rows for role in row.roles})
+    axes = torch.eye(len(roles) + len(corpus))
+    generator = torch.Generator().manual_seed(0)
+    found = {}
+    for place, (code, rows) in enumerate(corpus.items()):
+        found[code] = []
+        for row in rows:
+            meaning = torch.stack([axes[roles.index(role)] + axes[len(roles) + place] for role in row.roles])
+            found[code].append(torch.stack([torch.randn(meaning.shape, generator=generator), meaning]))
+    return Vectors(found)
+
+
+def test_sentence_vectors_are_means_and_every_language_meets_english():
+    vectors = parallel.read(SPECIMEN, {code: CORPUS[code][:6] for code in ("en", "tr", "zh")})
+    assert torch.allclose(vectors.sentences["tr"][2, 5], vectors.words["tr"][5][2].mean(0))
+    assert vectors.middle == 1
+    scores = parallel.with_english(vectors, sentence_retrieval)
+    assert list(scores) == ["tr", "zh"] and parallel.pool(scores).shape == (3, 12)
+
+
+def test_alignment_of_planted_roles_is_nearly_perfect_and_full_stops_do_not_count():
+    alignments = parallel.align(planted(CORPUS), CORPUS, limit=12)
+    assert len(alignments) == 12 * 9
+    scores = parallel.alignment_scores(alignments)
+    assert scores.shape == (2, 108) and scores[1].mean() > 0.9 > 0.6 > scores[0].mean()
+    assert all(i < len(a.source.words) - 1 for a in alignments for links in a.predicted for i, _ in links)
+    found = parallel.links_found(alignments)
+    assert found["closed_class"].mean() > 0.9 and found["open_class"].mean() > 0.9
+    assert found["closed_class"].items + found["open_class"].items == sum(len(a.gold) for a in alignments[1::2])
+    assert found["open_class"].shape == (len({a.unit for a in alignments[1::2]}),)
+
+
+def test_diagonal_and_found_links_by_hand():
+    en, de = (CORPUS[code][0] for code in ("en", "de"))
+    gold = Alignment(en, de, ()).gold
+    some = Alignment(en, de, (gold[:1], gold))
+    assert some.f1 == [pytest.approx(2 / (1 + len(gold))), 1]
+    words = min(len(en.words), len(de.words)) - 1
+    hits = sum((i, i) in gold for i in range(words))
+    assert some.diagonal == pytest.approx(2 * hits / (words + len(gold)))
+    closed = [en.upos[i] in ("ADP", "AUX", "DET") for i, _ in gold]
+    assert some.found(1, closed=True) == [True] * sum(closed)
+    assert some.found(0, closed=closed[0]) == [True] + [False] * (closed.count(closed[0]) - 1)
+
+
+def test_tags_transfer_where_vectors_agree_and_not_where_they_are_noise():
+    axes = torch.eye(10)
+    tags = sorted({tag for rows in CORPUS.values() for row in rows for tag in row.upos})
+
+    def vectors(code):
+        rows = CORPUS[code]
+        known = [torch.stack([axes[tags.index(tag)] for tag in row.upos]) for row in rows]
+        return [torch.stack([torch.randn(k.shape), k]) for k in known]
+
+    torch.manual_seed(0)
+    tagger = parallel.learn_tags(CORPUS["en"], vectors("en"))
+    correct = tagger(CORPUS["ru"], vectors("ru"))
+    words = Counter(tag for row in CORPUS["ru"] for tag in row.upos)
+    assert correct.shape == (2, words.total() - words["PUNCT"])
+    assert correct[1].mean() > 0.99 and correct[0].mean() < 0.6
+    assert set(parallel.zero_shot_tags(SPECIMEN, CORPUS, CORPUS)) == set(LANGUAGES) - {"en"}
+
+
+def test_the_commonest_tag_is_that_of_each_language():
+    for code, values in parallel.commonest_tag(CORPUS).items():
+        tags = Counter(tag for row in CORPUS[code] for tag in row.upos if tag != "PUNCT")
+        assert values.mean() == pytest.approx(max(tags.values()) / tags.total())
+
+
+def test_language_is_read_off_before_centring_only():
+    rows = {code: torch.randn(1, 20, 30) + 4 * torch.eye(30)[i] for i, code in enumerate(("en", "de", "fr"))}
+    vectors = Vectors({code: [v[:, i : i + 1] for i in range(20)] for code, v in rows.items()})
+    found = parallel.language_identity(vectors)
+    assert found["language_id"].mean() > 0.95 > 0.7 > found["centred_language_id"].mean()
+    places = parallel.centroid_map(vectors, 0)
+    means = np.stack([v[0].mean(0).numpy() for v in rows.values()])
+    assert places.shape == (3, 2)  # three points lie in a plane, so the map keeps their distances
+    assert np.allclose(np.linalg.norm(places[0] - places[1]), np.linalg.norm(means[0] - means[1]), rtol=1e-3)
+
+
+def test_the_right_form_is_the_likelier_one_at_its_place():
+    pairs = agreement_pairs("subject_verb", "hi", 6)
+    words = sorted({w for p in pairs for w in (*p.good, *p.bad)})
+    specimen = tiny_specimen(words, replace(BilingualRecipe(), layers=1, width=16, inner=16))
+    expected = [word_scores(specimen, [p.good])[0][p.focus] > word_scores(specimen, [p.bad])[0][p.focus] for p in pairs]
+    assert parallel.right_forms(specimen, pairs).tolist() == expected
+
+
+def test_a_tokenizer_that_knows_the_words_is_multilingual_and_one_of_letters_is_not(tiny):
+    everything = sorted({w for rows in parallel_corpus(60).values() for row in rows for w in row.words})
+    fluent = tiny_specimen(everything, replace(BilingualRecipe(), layers=1, width=16, inner=16))
+    assert parallel.known_languages(fluent) == list(LANGUAGES)
+    assert parallel.multilingual_specimen(fluent) is fluent
+    assert "zh" not in parallel.known_languages(tiny) and "fi" not in parallel.known_languages(tiny)
+
+
+def test_a_model_that_knows_its_languages_fills_their_blanks(monkeypatch):
+    found = parallel.blanks_filled(SPECIMEN, CORPUS)
+    assert found["named"].items == found["guessed"].items == 9 * 40
+    assert found["named"].mean() < 0.1 < found["guessed"].mean() < 0.6
+    monkeypatch.setattr(parallel, "hits_at", lambda specimen, completions, answers: np.ones(len(answers), bool))
+    known = parallel.blanks_filled(SPECIMEN, CORPUS)
+    assert known["named"].mean() == 1
+    given = parse(claim_by_id("mbert-parallel-retrieval").given)
+    assert [judge(given, None, samples).verdict for samples in (known, found)] == [REPLICATES, CONTRADICTS]
+
+
+def test_items_know_what_they_say():
+    corpus = {code: CORPUS[code][:3] for code in ("tr", "zh")}
+    assert parallel.sentences_of(corpus) == ["0", "1", "2"] * 2
+    words = parallel.words_of(corpus)
+    assert len(words) == sum(tag != "PUNCT" for rows in corpus.values() for row in rows for tag in row.upos)
+    pairs = {code: agreement_pairs("subject_verb", code, 4) for code in ("de", "hi")}
+    nouns = parallel.agreement_nouns(pairs)
+    assert len(nouns) == 8 and nouns[0] == pairs["de"][0].condition["noun"]
+
+
+def test_an_english_specimen_gives_way_to_the_embedded_one(tiny, monkeypatch):
+    monkeypatch.setattr("bertology_utils.models.load", lambda name: name)
+    assert parallel.multilingual_specimen(tiny) == "pocket-mbert"
+    assert parallel.multilingual_specimen(twin(tiny)) == "random:pocket-mbert"
+
+
+def test_only_one_word_of_a_sentence_is_scored():
+    sentences = [row.words for row in CORPUS["en"][:3]]
+    whole, part = word_scores(SPECIMEN, sentences), word_scores(SPECIMEN, sentences, only=[0, 1, 2])
+    for place, (all_words, one) in enumerate(zip(whole, part, strict=True)):
+        assert one[place] == pytest.approx(all_words[place], abs=1e-4) and np.count_nonzero(one) == 1

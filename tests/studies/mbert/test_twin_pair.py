@@ -1,0 +1,90 @@
+"""English and its twin in one model: the twin's letters, what is counted, the record over seeds and their sum."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bertology_utils.files import read_csv
+from bertology_utils.instruments.grammaticality import record
+from bertology_utils.language.ten_languages import parallel_corpus
+from bertology_utils.provenance import origin
+from bertology_utils.studies.mbert import twin_pair as pair
+from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
+
+KNOWN, UNSEEN = (parallel_corpus(10, part)["en"] for part in ("train", "test"))
+EVERYTHING = [pair.twin_corpus(rows, overlap) for rows in (KNOWN, UNSEEN) for overlap in (0.0, 0.4)]
+WORDS = sorted({w.lower() for corpus in EVERYTHING for rows in corpus.values() for row in rows for w in row.words})
+SPECIMEN = tiny_specimen(WORDS, replace(BilingualRecipe(), layers=1, width=16, inner=16))
+
+
+def test_twins_differ_in_letters_only():
+    corpus = pair.twin_corpus(KNOWN[:5], 0.0)
+    for own, other in zip(corpus["en"], corpus["twin"], strict=True):
+        assert own.upos == other.upos and len(own.words) == len(other.words)
+        assert not set(own.words) & set(other.words)
+    assert pair.twin_corpus(KNOWN[:5], 1.0)["twin"][0].words == tuple(w.lower() for w in KNOWN[0].words)
+
+
+@pytest.mark.parametrize(("overlap", "some", "every"), [(0.0, True, True), (0.4, True, False), (1.0, False, False)])
+def test_moved_words_are_those_in_other_letters(overlap, some, every):
+    corpus = pair.twin_corpus(UNSEEN, overlap)
+    moved = pair.is_moved(corpus)
+    assert len(moved) == sum(tag != "PUNCT" for row in UNSEEN for tag in row.upos)
+    assert moved.any() == some and moved.all() == every
+
+
+def test_without_shared_words_every_word_is_in_other_letters():
+    found = pair.twin_scores(SPECIMEN, 0.0, KNOWN, UNSEEN)
+    assert {values.shape for values in found.values()} == {(2,)}
+    assert (found[pair.TAGGING] == found[pair.MOVED]).all()
+    shared = pair.twin_scores(SPECIMEN, 0.4, KNOWN, UNSEEN)
+    assert shared[pair.TAGGING][0] > shared[pair.MOVED][0]  # a shared word has the tag that English taught
+
+
+def test_the_record_gives_back_every_arm_by_layer_and_seed(monkeypatch, tmp_path):
+    monkeypatch.setattr(pair, "load", lambda name: SPECIMEN)
+    monkeypatch.setattr(pair, "twin", lambda specimen, seed: specimen)
+    names = [f"twins-{arm}{seed}" for arm in pair.ARMS for seed in ("", "-seed-1")]
+    path = tmp_path / "twins.csv"
+    for rows in pair.compare(names, KNOWN, UNSEEN, origin(tmp_path)):
+        record(path, rows)
+    found = pair.recorded(path)
+    plain = pair.twin_scores(SPECIMEN, 0.4, KNOWN, UNSEEN)
+    for measure, arms in found.items():
+        assert set(arms) == {*pair.ARMS, *map(pair.untrained, pair.ARMS)}
+        assert arms["overlapping"].shape == (2, 2)
+        assert arms["overlapping"][:, 1] == pytest.approx(plain[measure], abs=1e-4)
+    assert {"commit", "date", "hardware", "model_sha256"} <= set(read_csv(path)[0])
+
+
+def test_nothing_recorded_is_no_arm(tmp_path):
+    assert pair.recorded(tmp_path / "none.csv") == {}
+
+
+def test_the_gain_is_the_difference_of_seeds_with_welchs_interval():
+    rng = np.random.default_rng(0)
+    scores = {"apart": rng.random((3, 3)), "overlapping": 1 + rng.random((3, 4))}
+    apart, overlapping = (100 * scores[arm][1:].mean(0) for arm in pair.ARMS)
+    found = pair.gain(scores)
+    expected = stats.ttest_ind(overlapping, apart, equal_var=False)
+    assert found.value == pytest.approx(overlapping.mean() - apart.mean())
+    assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval()))
+    assert found.seeds == 3 and (found.low > 0) == (expected.pvalue < 0.05)
+
+
+def test_what_untrained_copies_gain_as_well_was_not_learnt():
+    rng = np.random.default_rng(0)
+    copies = {"apart": rng.random((3, 4)), "overlapping": 1 + rng.random((3, 4))}
+    scores = {arm: values + 0.01 * rng.random((3, 4)) for arm, values in copies.items()}
+    scores |= {pair.untrained(arm): values for arm, values in copies.items()}
+    assert pair.gain(scores).low > 0 and abs(pair.learnt_gain(scores).value) < 1
+
+
+@pytest.mark.parametrize(("learnt", "word"), [(0.5, "gains from"), (-0.5, "loses by"), (0.0, "stays open")])
+def test_it_is_told_whether_learning_gains_from_shared_words(learnt, word):
+    noise = 0.01 * np.random.default_rng(0).random((4, 3, 3))
+    scores = dict(zip((*pair.ARMS, *map(pair.untrained, pair.ARMS)), noise, strict=True))
+    scores["overlapping"] = scores["overlapping"] + learnt
+    assert word in pair.told("tagging", scores)

@@ -1,0 +1,125 @@
+"""Sub-networks: agreement equals kappa, ablations equal the plain definition, masks have one size."""
+
+import numpy as np
+import pytest
+import torch
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.heads import fleiss_kappa
+from bertology_utils.studies.overparametrization import subnetworks as nets
+from bertology_utils.tuning.classification_tasks import task
+from bertology_utils.tuning.training import finetune, predict
+
+
+@pytest.fixture(scope="module")
+def run(tiny):
+    return finetune(tiny, task("voice", 16), task("voice", 12, split="test"), epochs=1)
+
+
+def test_agreement_rebuilds_kappa():
+    survival = np.random.default_rng(0).random((4, 30)) < 0.4
+    seen, chance = nets.agreement(survival)
+    assert (seen.mean() - chance) / (1 - chance) == pytest.approx(fleiss_kappa(survival))
+
+
+def test_kappa_by_run_has_the_mean_kappa_and_one_value_a_run():
+    survival = np.random.default_rng(0).random((4, 30)) < 0.4
+    kappa = nets.kappa_by_run(survival)
+    assert kappa.shape == (4,) and kappa.mean() == pytest.approx(fleiss_kappa(survival))
+
+
+def test_reliability_is_the_correlation_between_runs():
+    scores = np.random.default_rng(0).random((3, 2, 4))
+    pairs = [np.corrcoef(scores[a].ravel(), scores[b].ravel())[0, 1] for a, b in ((0, 1), (0, 2), (1, 2))]
+    found = nets.reliability(scores)
+    assert found.shape == (3,) and found.mean() == pytest.approx(np.mean(pairs))
+
+
+def test_spread_by_run_estimates_the_deviation():
+    shares = np.random.default_rng(0).normal(0, 0.2, (200, 50))
+    assert nets.spread_by_run(shares).mean() == pytest.approx(0.2, rel=0.02)
+
+
+def test_the_middle_layer_is_what_most_layers_reach():
+    scores = np.repeat([[1.0], [0.2], [0.9], [0.8]], 4, axis=1)
+    assert nets.middle_layer(scores).tolist() == [0.8, 0.8]
+
+
+def test_removals_score_every_second_item(run):
+    test = task("voice", 6, split="test")
+    found = nets.removals(run, test, nets.importance(run, test).numpy())
+    assert {values.shape for values in found.values()} == {(3,)}
+    assert all(np.isin(values, (0.0, 1.0)).all() for values in found.values())
+
+
+def test_survivors_are_the_highest():
+    keep = nets.survivors(np.array([[1.0, 5.0], [4.0, 2.0]]))
+    assert keep.tolist() == [[False, True], [True, False]]
+
+
+def test_single_ablation_is_closing_one_gate(run):
+    test = task("voice", 6, split="test")
+    change = nets.single_ablations(run, test)
+    labels = np.asarray(test.labels)
+    rows = np.arange(len(labels))
+    keep = torch.ones(2, 4)
+    keep[1, 2] = 0
+    whole = predict(run.classifier, run.specimen, test)[rows, labels]
+    with nets.gated(run.classifier, keep):
+        without = predict(run.classifier, run.specimen, test)[rows, labels]
+    assert np.allclose(change[1, 2], without - whole, atol=1e-5)
+    assert nets.single_ablations(run, test, "mean").shape == nets.single_ablations(run, test, "uniform").shape
+
+
+def test_one_head_stays_per_layer(run):
+    test = task("voice", 6, split="test")
+    scores = nets.importance(run, test)
+    closed, one = nets.layer_ablations(run, test), nets.layer_ablations(run, test, scores)
+    assert closed.shape == one.shape == (2, 6) and not np.allclose(closed, one)
+
+
+def test_masks_have_one_size_and_bad_avoids_good(run):
+    sets = nets.subnetworks(run, nets.importance(run, task("voice", 8)))
+    assert set(sets) == set(nets.SUBNETWORKS)
+    for kind in "sm":
+        sizes = {name: sum(int(m.sum()) for m in sets[name].values()) for name in sets if name.startswith(kind)}
+        assert len(set(sizes.values())) == 1
+    shared = sum(int((g & b).sum()) for g, b in zip(sets["m_good"].values(), sets["m_bad"].values(), strict=True))
+    assert shared == 0  # at one half of the weights nothing has to be filled up
+    before = predict(run.classifier, run.specimen, task("voice", 6))
+    assert nets.score_pruned(run, task("voice", 6), sets["m_bad"]).shape == (6,)
+    assert np.array_equal(before, predict(run.classifier, run.specimen, task("voice", 6)))
+
+
+def test_curves_end_without_heads(run):
+    curve = nets.pruning_curve(run, task("voice", 8), task("voice", 8, split="test"), "inverse", step=0.5)
+    assert [step.share_kept for step in curve] == [1, 0.5, 0]
+
+
+def test_best_without_measures_on_other_items():
+    changes = np.array([[1.0, -1.0, 1.0, -1.0], [0.0, 0.5, 0.0, 0.5]])
+    assert nets.best_without(changes).tolist() == [-1, -1]
+
+
+def test_overlap_of_equal_tasks_is_complete():
+    kept = np.array([[True, True, False, False]] * 2)
+    overlap = nets.task_overlap(kept, kept)
+    assert all(values.shape == (4,) and (values == 1).all() for values in overlap.values())
+    assert (nets.task_overlap(kept, ~kept)["between_tasks"] == 0).all()
+
+
+def test_layer_contrast_leaves_the_head_itself_out():
+    distances = np.array([[0, 1, 4, 6], [1, 0, 4, 6], [4, 4, 0, 2], [6, 6, 2, 0.0]])
+    found = nets.layer_contrast(distances, 2)
+    assert found["within"].tolist() == [1, 1, 2, 2] and found["between"].tolist() == [5, 5, 4, 6]
+
+
+def test_a_layer_of_one_head_has_no_contrast():
+    with pytest.raises(BertologyError, match="at least two heads"):
+        nets.layer_contrast(np.array([[0, 1], [1, 0.0]]), 2)
+
+
+def test_a_contrast_has_one_value_a_sentence():
+    distances = np.array([[0, 1, 4, 6], [1, 0, 4, 6], [4, 4, 0, 2], [6, 6, 2, 0.0]])
+    found = nets.contrast_by_sentence([distances, 2 * distances], 2)
+    assert found["within"].tolist() == [1.5, 3] and found["between"].tolist() == [5, 10]

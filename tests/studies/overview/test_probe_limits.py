@@ -1,0 +1,58 @@
+"""The exclusive or needs a hidden layer; removal takes away what a probe read and nothing outside the block."""
+
+import numpy as np
+import torch
+
+from bertology_utils.instruments.controls import remove_directions
+from bertology_utils.language.grammar import generate
+from bertology_utils.studies.overview import probe_limits
+from bertology_utils.studies.overview.anatomy import masked_queries, masked_scores
+
+SENTENCES = [sentence.words for sentence in generate(20, seed=3)]
+MORE = [sentence.words for sentence in generate(60, seed=4)]  # 40 items would teach the probe too little
+
+
+def planted(monkeypatch) -> None:
+    """Sentence vectors that count people: one informative dimension among noise."""
+
+    def fake(specimen, sentences):
+        people = set(" ".join(probe_limits.PEOPLE).split())
+        counts = torch.tensor([float(sum(word in people for word in words)) for words in sentences])
+        noise = torch.randn(len(counts), 5, generator=torch.Generator().manual_seed(len(sentences)))
+        return torch.cat([counts[:, None], 0.1 * noise], dim=1)[None].repeat(specimen.layers + 1, 1, 1)
+
+    monkeypatch.setattr(probe_limits, "sentence_vectors", fake)
+
+
+def test_only_the_deeper_probe_finds_the_exclusive_or(monkeypatch, tiny) -> None:
+    planted(monkeypatch)
+    found = probe_limits.exclusive_or(tiny, 200)
+    assert found["mlp"].mean() > 0.9 and abs(found["linear"].mean() - 0.5) < 0.15
+
+
+def test_labels_are_balanced_and_nouns_unseen() -> None:
+    (train, labels), (test, _) = probe_limits.same_kind(80), probe_limits.same_kind(80, "test")
+    assert labels.sum() == 40
+    assert not {s[1] for s in train} & {s[1] for s in test}
+
+
+def test_removal_takes_the_property_away(monkeypatch, tiny) -> None:
+    def fake(specimen, queries):
+        vectors = torch.randn(len(queries), specimen.width, generator=torch.Generator().manual_seed(0))
+        vectors[:, 3] += torch.tensor([8.0 * (2 * q.position < len(q.input_ids)) for q in queries])
+        return vectors
+
+    monkeypatch.setattr(probe_limits, "query_vectors", fake)
+    found = probe_limits.unused_property(tiny, MORE)
+    assert found["found"].mean() > 0.9 and found["removed"].mean() < 0.75
+    assert found["effect"].shape == (240,)
+
+
+def test_projection_ends_with_the_block(tiny) -> None:
+    queries, targets = masked_queries(tiny, SENTENCES[:4])
+    before = masked_scores(tiny, queries, targets)["loss"]
+    removal = remove_directions(torch.eye(tiny.width, dtype=torch.double)[:, :8])
+    with probe_limits.projected_output(tiny, removal, torch.zeros(tiny.width)):
+        inside = masked_scores(tiny, queries, targets)["loss"]
+    assert not np.allclose(before, inside)
+    assert np.allclose(before, masked_scores(tiny, queries, targets)["loss"])

@@ -1,0 +1,42 @@
+"""Five methods on the same pairs: shapes, ranges, and the order that their definitions force."""
+
+import numpy as np
+import pytest
+import torch
+
+from bertology_utils.studies.syntax import polarity_methods
+
+
+@pytest.fixture(scope="module")
+def found(tiny):
+    return polarity_methods.five_methods(tiny, 24, 12, steps=10, epochs=1)
+
+
+def test_each_condition_has_five_methods(found):
+    assert set(found) == {"licensor", "scope"}
+    for samples in found.values():
+        assert list(samples) == ["acceptability", "absolute pair", "gradient pair", "feature probe", "cloze"]
+        assert all(set(np.unique(values)) <= {0.0, 1.0} for values in samples.values())
+
+
+def test_an_absolute_pair_needs_both_of_its_sentences(found):
+    for samples in found.values():
+        good, bad = samples["acceptability"].reshape(2, -1)
+        np.testing.assert_array_equal(samples["absolute pair"], good * bad)
+        assert (samples["gradient pair"] >= samples["absolute pair"]).all()
+
+
+def test_a_readout_that_sees_the_licensor_wins_by_every_trained_method(tiny, monkeypatch):
+    def marked(specimen, pairs):
+        return torch.eye(2)[:, None].expand(2, len(pairs), 2)
+
+    monkeypatch.setattr(polarity_methods, "_vectors", marked)
+    assert all(found.mean() == 1 for found in polarity_methods.feature_probes(tiny, 24, 12, steps=100).values())
+    samples = polarity_methods.five_methods(tiny, 24, 12, steps=100, epochs=2)["licensor"]
+    assert all(values.mean() == 1 for name, values in samples.items() if name != "cloze")
+
+
+def test_feature_probes_of_sentences_that_are_all_alike_are_right_half_the_time(tiny, monkeypatch):
+    monkeypatch.setattr(polarity_methods, "_vectors", lambda specimen, pairs: torch.ones(2, len(pairs), 3))
+    found = polarity_methods.feature_probes(tiny, 24, 12, steps=20)
+    assert set(found) == {"npi", "scope_probe"} and all(samples.tolist() == [0.5] * 12 for samples in found.values())
