@@ -29,10 +29,10 @@ from bertology_utils.runs import Runs, filled
 from bertology_utils.samples import item_count, packed
 from bertology_utils.tuning.changes import blocks_have_own_weights
 from bertology_utils.verdicts import cards
+from bertology_utils.verdicts.claims import Claim, claim_by_id
 from bertology_utils.verdicts.conclusions import Answer, Themes, answer, conclusions
 from bertology_utils.verdicts.conflicts import Axis, axis_by_name, samples_to_keep, settled
 from bertology_utils.verdicts.judging import Tested, judge_claim, needed
-from bertology_utils.verdicts.ledger import Claim, claim_by_id
 from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement
 
 SHOWN = (-2.0, 5.0)  # of multiples of the smallest effect that would matter

@@ -92,7 +92,7 @@ def only_claims(planned: list, claims: list[str], named: bool) -> list:
 
     Raises `BertologyError` for an unknown claim, and for one that is not of the chapters that were `named`.
     """
-    from bertology_utils.verdicts.ledger import claim_by_id
+    from bertology_utils.verdicts.claims import claim_by_id
 
     chapters = {claim: claim_by_id(claim).notebook for claim in dict.fromkeys(claims)}
     for claim, chapter in chapters.items():
@@ -365,14 +365,14 @@ def data(name: Annotated[str | None, typer.Argument(help="One data set in full."
 
 @app.command()
 def pretrain(
-    configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Configuration files, run in turn.")],
+    configs: Annotated[
+        list[Path],
+        typer.Argument(metavar="CONFIG", help="Configuration files, run in turn; FILE#NAME is a variant in a file."),
+    ],
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")] = False,
     online: Online = False,
 ) -> None:
     """Pre-train models from text; checkpoints survive an interruption."""
-    for config in configs:
-        if not config.is_file():
-            raise BertologyError(f"There is no configuration file {config}.")
     prepare_transformers(online)
     from bertology_utils.pretraining.config import read_config
     from bertology_utils.pretraining.engine import pretrain as train
@@ -408,9 +408,6 @@ def compare(
     online: Online = False,
 ) -> None:
     """Pre-train variants at equal budget over several seeds, into one table."""
-    for config in configs:
-        if not config.is_file():
-            raise BertologyError(f"There is no configuration file {config}.")
     prepare_transformers(online)
     from bertology_utils.instruments.grammaticality import load_suite, share_of_folder
     from bertology_utils.pretraining.compare import run_comparison

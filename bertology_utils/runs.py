@@ -13,7 +13,7 @@ import numpy as np
 from bertology_utils import figures
 from bertology_utils.absent import Absent, absent_in
 from bertology_utils.figures import Figure
-from bertology_utils.verdicts.ledger import claim_by_id
+from bertology_utils.verdicts.claims import claim_by_id
 
 TWIN = "twin"
 

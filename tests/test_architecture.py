@@ -3,9 +3,12 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from bertology_utils.project import CHAPTERS
 
 PACKAGE = Path(__file__).parents[1] / "bertology_utils"
 FOUNDATIONS = (
@@ -42,6 +45,12 @@ ORDER = (
     "cli",
     "__main__",
 )
+
+
+def name_of(path: Path) -> str:
+    """The dotted name of a module's file; a package is its `__init__`."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def part_of(module: str) -> str:
@@ -81,6 +90,27 @@ def test_a_part_knows_only_what_is_to_its_left(path):
     own = path.relative_to(PACKAGE).with_suffix("").parts[0]
     right = [m for m in modules_imported(path) if own != "__init__" and ORDER.index(part_of(m)) > ORDER.index(own)]
     assert not right
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {name_of(path): modules_imported(path) for path in PACKAGE.rglob("*.py")}
+    graph = {name: {m for m in found if m in graph and m != name} for name, found in graph.items()}
+    assert list(TopologicalSorter(graph).static_order())
+
+
+@pytest.mark.parametrize("room", sorted(path.parent for path in PACKAGE.glob("studies/*/__init__.py")), ids=str)
+def test_a_room_knows_no_other_room(room):
+    """What several chapters use lies outside of `studies`."""
+    found = {module for path in room.glob("*.py") for module in modules_imported(path)}
+    others = [m for m in found if m.startswith("bertology_utils.studies.") and m.split(".")[2] != room.name]
+    assert others == []
+
+
+def test_every_chapter_has_its_room_and_tests_lie_as_the_package_does():
+    assert {path.parent.name for path in PACKAGE.glob("studies/*/claims.yaml")} == set(CHAPTERS)
+    tests = PACKAGE.parent / "tests"
+    folders = {path.parent.relative_to(tests).as_posix() for path in tests.rglob("test_*.py")} - {".", "book"}
+    assert [folder for folder in sorted(folders) if not (PACKAGE / folder / "__init__.py").is_file()] == []
 
 
 @pytest.mark.parametrize("command", [("check",), ("format", "--check")], ids=" ".join)

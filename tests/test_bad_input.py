@@ -26,7 +26,7 @@ from bertology_utils.data.conllu import read_conllu
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.models import load
-from bertology_utils.verdicts.ledger import load_claims
+from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.predictions import NOT_TESTABLE
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[1]

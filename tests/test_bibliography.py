@@ -17,7 +17,7 @@ from bertology_utils.bibliography import (
     write_bibtex,
 )  # fmt: skip
 from bertology_utils.errors import BertologyError
-from bertology_utils.verdicts.ledger import load_claims
+from bertology_utils.verdicts.claims import load_claims
 
 ROOT = Path(__file__).parents[1]
 

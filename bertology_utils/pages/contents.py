@@ -21,7 +21,7 @@ from bertology_utils.families import is_member
 from bertology_utils.project import DEFAULT_MODEL, is_untrained
 from bertology_utils.statistics import short
 from bertology_utils.verdicts import predictions
-from bertology_utils.verdicts.ledger import load_claims, published_text
+from bertology_utils.verdicts.claims import load_claims, published_text
 from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
     NOT_SPECIFIC,

@@ -41,8 +41,8 @@ from bertology_utils.pages.build import AXES
 from bertology_utils.pages.calibration import calibration_table
 from bertology_utils.verdicts import reruns
 from bertology_utils.verdicts.calibration import PATH as CALIBRATION
+from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.conflicts import CONFLICTS, load_conflicts
-from bertology_utils.verdicts.ledger import load_claims
 
 logger = logging.getLogger(__name__)
 CHAPTER_FOLDER = "notebooks/"

@@ -17,7 +17,7 @@ from bertology_utils.pages.contents import Row, is_tested, result_of, verdict_of
 from bertology_utils.pages.tallies import Tally
 from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.verdicts import reruns
-from bertology_utils.verdicts.ledger import load_claims
+from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
     DECIDED,

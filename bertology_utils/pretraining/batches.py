@@ -23,8 +23,9 @@ from bertology_utils.pretraining.objectives import PAIR_TASKS
 from .config import Masking, Phase, PretrainingConfig
 from .corpus import Corpus, Phrases, tokenize
 from .examples import Packing, Row, Sampler, SpecialIds, collate
+from .passes import Batch
 from .sources import CorpusSource, file_identity, is_same_file
-from .tasks import Batch, MaskedTokens, Objective, Vocabulary, make_objectives
+from .tasks import MaskedTokens, Objective, Vocabulary, make_objectives
 from .wordpieces import smoothed_weights, train_tokenizer
 
 EVALUATION_SEED, EVALUATION_ROWS = 12345, 32

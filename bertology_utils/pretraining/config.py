@@ -1,7 +1,8 @@
 """What decides a pre-training run: one YAML file, checked before anything is read or trained. Depends on pydantic.
 
 A file may extend another one (`extends: nano.yaml`): its keys replace those of the other, and its keys of `masking`
-those of the other's `masking`, so that a variant shows what it changes and nothing else.
+those of the other's `masking`, so that a variant shows what it changes and nothing else. Later rounds and other seeds
+stand in the file itself, under `variants`, each over the file's own keys or those of another (`of`): `FILE.yaml#NAME`.
 """
 
 from pathlib import Path
@@ -279,21 +280,39 @@ def read_config(path: Path) -> PretrainingConfig:
 
 
 def _read_settings(path: Path, extended: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """The keys of a file over those of the file it extends."""
+    """The keys of a file, or of its variant after a `#`, over those that they extend."""
+    file, _, name = str(path).partition("#")
+    content = _mapping(Path(file))
+    variants = content.pop("variants", None) or {}
+    base = content.pop("extends", None)
+    above = Path(file).parent / str(base) if base is not None else None
+    if name:
+        if name not in variants:
+            raise unknown(f"variant of {file}", name, variants)
+        content = {"name": name} | variants[name]
+        above = Path("#".join(filter(None, [file, content.pop("of", None)])))
+    if above is None:
+        return content
+    if path.resolve() in extended:
+        raise BertologyError(f"{path} extends itself.")
+    inherited = _read_settings(above, (*extended, path.resolve()))
+    if isinstance(content.get("masking"), dict):
+        content["masking"] = (inherited.get("masking") or {}) | content["masking"]
+    return inherited | content
+
+
+def _mapping(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BertologyError(f"There is no configuration file {path}.")
     content = read_yaml(path)
     if not isinstance(content, dict):
         raise BertologyError(f"{path} holds no settings; a configuration is a list of 'key: value' lines.")
-    base = content.pop("extends", None)
-    if base is None:
-        return content
-    if path.resolve() in extended:
-        raise BertologyError(f"{path} extends itself.")
-    inherited = _read_settings(path.parent / str(base), (*extended, path.resolve()))
-    if isinstance(content.get("masking"), dict):
-        content["masking"] = (inherited.get("masking") or {}) | content["masking"]
-    return inherited | content
+    return content
+
+
+def configurations(path: Path) -> list[Path]:
+    """What a file describes: itself and its variants, each as `read_config` takes it."""
+    return [path, *(Path(f"{path}#{name}") for name in _mapping(path).get("variants") or {})]
 
 
 def learning_rate_factor(step: int, config: PretrainingConfig) -> float:

@@ -34,8 +34,8 @@ from .corpus import unknown_share
 from .network import Network, build_model, stack_layers
 from .optimizers import Optimizers
 from .parallel import Processes
+from .passes import Batch
 from .precision import bfloat16_speed, fast_dtype
-from .tasks import Batch
 
 LOCK = ".lock"
 LOG_EVERY = 30.0  # seconds

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -31,7 +30,8 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.models import verified_sha256
 
 from .config import PretrainingConfig
-from .tasks import Batch, Objective
+from .passes import Batch, Pass, without_ids
+from .tasks import Objective
 
 NORMALISATION = "cls-normalisation"
 GENERATOR = "generator"
@@ -184,7 +184,7 @@ class Network(nn.Module):
 
     def discriminate(self, input_ids: Tensor, batch: Batch) -> Tensor:
         """How false each piece looks to the discriminator: logits `(batch, pieces)`."""
-        return self.model(input_ids=input_ids, **_without_ids(batch)).logits
+        return self.model(input_ids=input_ids, **without_ids(batch)).logits
 
     def forward(self, batch: Batch, names: Sequence[str]) -> dict[str, Tensor]:
         """The losses (nats) of these objectives."""
@@ -213,36 +213,6 @@ class Network(nn.Module):
         state = model.state_dict()
         plain.load_state_dict({name: state[name] for name in plain.state_dict()})
         return {"": plain}
-
-
-class Pass:
-    """One pass over a batch; what several objectives read is computed once, when first asked for."""
-
-    def __init__(self, network: Network, batch: Batch):
-        self.network, self.batch = network, batch
-
-    @cached_property
-    def hidden(self) -> Tensor:
-        """Last hidden states of the model that fills in blanks, `(batch, pieces, width)`."""
-        body = self.network.filler.base_model
-        return body(input_ids=self.batch["input_ids"], **_without_ids(self.batch)).last_hidden_state
-
-    @cached_property
-    def scores(self) -> Tensor:
-        """Scores of the vocabulary at the masked pieces alone, `(masked, vocabulary)`."""
-        return self.network.prediction_head(self.at("masked"))
-
-    @cached_property
-    def pooled(self) -> Tensor:
-        return self.network.pool(self.hidden)
-
-    def at(self, places: str) -> Tensor:
-        """Hidden states at the places that the batch names so, `(places, width)`."""
-        return self.hidden.flatten(0, 1)[self.batch[places]]
-
-
-def _without_ids(batch: Batch) -> Batch:
-    return {key: batch[key] for key in ("attention_mask", "token_type_ids", "position_ids")}
 
 
 def _pooler(model: PreTrainedModel) -> nn.Linear:

@@ -19,12 +19,11 @@ from bertology_utils.pretraining import objectives
 
 from .corpus import BEGINS_PHRASE, IN_CAPITALS
 from .examples import IGNORED, Row, SpecialIds, pad
+from .passes import Batch, Pass
 
 if TYPE_CHECKING:
     from .config import Masking
-    from .network import Pass
 
-Batch = dict[str, Tensor]
 MOST_PLACES = 20  # places in a span that span-boundary prediction tells apart, in pieces
 UNSEEN = torch.finfo(torch.bfloat16).min  # added to the score of what attention must not see
 SHUFFLED_SHARE = 0.05  # of the pieces, in trigrams (wang2019structbert)

@@ -22,7 +22,7 @@ from bertology_utils.verdicts import predictions
 from bertology_utils.verdicts.predictions import ClauseResult, Contrast, Judgement, absence_factor, as_published
 
 if TYPE_CHECKING:
-    from bertology_utils.verdicts.ledger import Claim
+    from bertology_utils.verdicts.claims import Claim
 
 AMENDED = re.compile(r"Amended (\d{4}-\d\d-\d\d), when results were known: ")
 HEADINGS = ("Who", "Clause", "Says", "Left", "Right", "Effect", "95 % interval")

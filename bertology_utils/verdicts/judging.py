@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -18,6 +18,7 @@ from scipy import stats
 from bertology_utils.errors import BertologyError
 from bertology_utils.estimation import proportion_interval
 from bertology_utils.samples import unpacked
+from bertology_utils.verdicts.claims import Claim
 from bertology_utils.verdicts.formulas import Clause, clauses_of
 from bertology_utils.verdicts.predictions import (
     REACH,
@@ -36,9 +37,6 @@ from bertology_utils.verdicts.predictions import (
     verdict,
     without_say,
 )
-
-if TYPE_CHECKING:
-    from bertology_utils.verdicts.ledger import Claim
 
 
 @dataclass(frozen=True)

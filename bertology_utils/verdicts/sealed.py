@@ -18,7 +18,7 @@ import yaml
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import write_text
-from bertology_utils.verdicts.ledger import Claim, digest, load_claims, version_of
+from bertology_utils.verdicts.claims import Claim, digest, load_claims, version_of
 
 PATH = Path("results") / "predictions.jsonl"
 HISTORY = "read from the history of the repository"

@@ -15,8 +15,8 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.pages import conflict_pages, contents, ledger_table, numbers, parts, picture, tallies
 from bertology_utils.pages import extension as page
 from bertology_utils.project import CHAPTERS
+from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.conflicts import Conflict, load_conflicts
-from bertology_utils.verdicts.ledger import load_claims
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(ROOT.glob("book/*.md"))

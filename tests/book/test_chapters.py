@@ -13,7 +13,7 @@ from bertology_utils.files import read_json
 from bertology_utils.project import CHAPTERS, DEFAULT_MODEL, Job, chapters, model_folder, plan
 from bertology_utils.running.execution import Outcome
 from bertology_utils.running.runner import run_jobs
-from bertology_utils.verdicts.ledger import claims_file, read_claims
+from bertology_utils.verdicts.claims import claims_file, read_claims
 from bertology_utils.verdicts.predictions import NOT_TESTABLE, VERDICTS
 
 ROOT = Path(__file__).resolve().parents[2]

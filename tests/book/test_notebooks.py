@@ -15,7 +15,7 @@ import pytest
 from bertology_utils.pages.teach import exercises, tags, unsolved_names
 from bertology_utils.project import CHAPTERS
 from bertology_utils.running.freshness import notebook_code
-from bertology_utils.verdicts.ledger import citation_keys, claims_file, read_claims
+from bertology_utils.verdicts.claims import citation_keys, claims_file, read_claims
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = 'MODEL = "pocket-bert"\nPROFILE = "live"\nSEED = 0\nRECORD = None'

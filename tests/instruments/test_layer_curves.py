@@ -5,7 +5,7 @@ import pytest
 
 from bertology_utils.instruments import layer_curves as curves
 from bertology_utils.instruments.probes import expected_layer
-from bertology_utils.verdicts.ledger import claim_by_id
+from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
 
 

@@ -8,7 +8,7 @@ from pretraining_toys import config, config_file, write_corpus
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
-from bertology_utils.pretraining.config import Masking, learning_rate_factor, read_config
+from bertology_utils.pretraining.config import Masking, configurations, learning_rate_factor, read_config
 
 FOLDER = Path(__file__).parents[2] / "configs" / "pretraining"
 LM = {"masked-tokens": 1.0}
@@ -115,12 +115,26 @@ def test_a_configuration_extends_another(tmp_path):
         read_config(tmp_path / "ring.yaml")
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.yaml")), ids=lambda path: str(path.relative_to(FOLDER)))
+FILES = [path for file in sorted(FOLDER.rglob("*.yaml")) for path in configurations(file)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
 def test_every_configuration_of_the_project_is_valid_and_told(path):
     chosen = read_config(path)
-    assert chosen.name == path.stem, "a run is found by the name of its file"
-    assert path.read_text().startswith("#"), "a comment says what the run is for"
-    assert f"`{path.relative_to(FOLDER)}` | `{chosen.study}`" in (FOLDER / "README.md").read_text()
+    file, _, variant = str(path.relative_to(FOLDER)).partition("#")
+    assert chosen.name == variant or not variant, "a run is found by its name"
+    assert (FOLDER / file).read_text().startswith("#"), "a comment says what the run is for"
+    assert f"`{file}` | `{chosen.study}`" in (FOLDER / "README.md").read_text()
+
+
+def test_variants_stand_over_their_file_or_over_each_other(tmp_path):
+    path = config_file(tmp_path)
+    path.write_text(path.read_text() + "variants:\n  more: {batch: 7}\n  most: {of: more, seed: 3}\n")
+    found = read_config(Path(f"{path}#most"))
+    assert (found.name, found.batch, found.seed) == ("most", 7, 3) and read_config(path).batch != 7
+    assert [str(each).partition("#")[2] for each in configurations(path)] == ["", "more", "most"]
+    with pytest.raises(BertologyError, match="Did you mean most"):
+        read_config(Path(f"{path}#mots"))
 
 
 def test_the_nano_runs_differ_in_what_they_say_only():

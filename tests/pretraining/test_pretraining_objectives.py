@@ -10,7 +10,7 @@ from bertology_utils.pretraining.config import Masking
 from bertology_utils.pretraining.corpus import BEGINS_PHRASE, IN_CAPITALS
 from bertology_utils.pretraining.engine import Pretraining
 from bertology_utils.pretraining.examples import IGNORED, Row, SpecialIds, collate
-from bertology_utils.pretraining.network import Pass
+from bertology_utils.pretraining.passes import Pass
 from bertology_utils.pretraining.tasks import MaskedTokens, Vocabulary, make_objectives
 
 SPECIAL = SpecialIds(pad=0, cls=2, sep=3, mask=4, vocabulary_size=100)

@@ -13,7 +13,8 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.project import Job, chapters, find_root
 from bertology_utils.running import slices
 from bertology_utils.running.slices import slice_for
-from bertology_utils.verdicts.ledger import TESTED_KINDS, collect_records, load_claims
+from bertology_utils.verdicts.claims import TESTED_KINDS, load_claims
+from bertology_utils.verdicts.ledger import collect_records
 from bertology_utils.verdicts.recorded import keep
 
 ROOT = find_root()

@@ -11,8 +11,8 @@ import pytest
 
 from bertology_utils.estimation import Linear
 from bertology_utils.samples import UnitSamples, by_unit, item_count, unpacked
+from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.formulas import Clause
-from bertology_utils.verdicts.ledger import load_claims
 from bertology_utils.verdicts.predictions import REPLICATES, outcome, parse
 
 ROOT = Path(__file__).parents[2]

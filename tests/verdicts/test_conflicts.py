@@ -17,6 +17,7 @@ from bertology_utils.pages import axes as axes_page
 from bertology_utils.pages import conflict_pages, contents
 from bertology_utils.statistics import Measurement
 from bertology_utils.verdicts import conflicts
+from bertology_utils.verdicts.claims import claim_by_id, load_claims
 from bertology_utils.verdicts.conflicts import (
     Axis,
     Evidence,
@@ -29,7 +30,6 @@ from bertology_utils.verdicts.conflicts import (
     samples_to_keep,
     settled,
 )
-from bertology_utils.verdicts.ledger import claim_by_id, load_claims
 from bertology_utils.verdicts.predictions import parse
 
 ROOT = Path(__file__).parents[2]

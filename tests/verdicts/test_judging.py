@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from bertology_utils.samples import by_unit, census, packed, per_seed
+from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.judging import judge_claim, judged_again, needed
-from bertology_utils.verdicts.ledger import claim_by_id
+from bertology_utils.verdicts.ledger import reread
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, REPLICATES, UNDERPOWERED, WEAKER
 
 OLD = "best < chain - 0.1 and best > twin"
@@ -151,6 +152,6 @@ def test_a_claim_rereads_a_record_under_its_prediction_of_today():
     before, now = claim("a > 0.5"), claim("a > 0.95")
     result = recorded(before, {"a": np.ones(40)}, [{"a": np.zeros(40)}]) | {"date": "2026-11-25T00:00:00+00:00"}
     assert result["verdict"] == REPLICATES and not now.covers(result)
-    again = now.reread(result)
+    again = reread(now, result)
     assert again["verdict"] == UNDERPOWERED and now.covers(again)
-    assert claim("a > b").reread(result)["prediction"] is None
+    assert reread(claim("a > b"), result)["prediction"] is None

@@ -6,17 +6,16 @@ import pytest
 import yaml
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.verdicts.ledger import (
+from bertology_utils.verdicts.claims import (
     citation_keys,
     claim_by_id,
     claims_file,
-    collect_records,
     load_claims,
     published_text,
     read_claims,
     validate,
-    write_ledger,
-)  # fmt: skip
+)
+from bertology_utils.verdicts.ledger import collect_records, write_ledger  # fmt: skip
 
 RESULT = {"id": "sva-in-cloze", "model": "m", "verdict": "replicates", "measured": 0.9, "clauses": [], "p": 0.01}
 

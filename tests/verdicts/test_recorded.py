@@ -14,7 +14,8 @@ from bertology_utils.pages import extension as page
 from bertology_utils.project import Job
 from bertology_utils.provenance import commit
 from bertology_utils.running.freshness import fingerprint
-from bertology_utils.verdicts.ledger import claim_by_id, collect_records
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.ledger import collect_records
 from bertology_utils.verdicts.recorded import keep, recorded_paths
 
 CLAIM = claim_by_id("depth-probe")

@@ -8,7 +8,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.layer_curves import mix_entropy, side_means, upper_share
 from bertology_utils.studies.layers.spread import mixing_shares, part_of
 from bertology_utils.studies.layers.tasks import Part, Task
-from bertology_utils.verdicts.ledger import claim_by_id
+from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, UNDERPOWERED, judge
 
 LAYERS, WIDTH = 7, 24

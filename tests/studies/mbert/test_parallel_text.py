@@ -14,7 +14,7 @@ from bertology_utils.models import twin
 from bertology_utils.studies.mbert import parallel_text as parallel
 from bertology_utils.studies.mbert.parallel_text import Alignment, Vectors
 from bertology_utils.tuning.two_languages import BilingualRecipe, sentence_retrieval, tiny_specimen
-from bertology_utils.verdicts.ledger import claim_by_id
+from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
 
 CORPUS = parallel_corpus(40, "test")
