@@ -31,17 +31,14 @@ class Absent:
     def __iter__(self) -> Iterator[Any]:
         return iter(())
 
-    def __len__(self) -> int:
-        return 0
-
-    def __bool__(self) -> bool:
-        return False
-
     def __float__(self) -> float:
         return float("nan")
 
     def __format__(self, form: str) -> str:
         return "–"
+
+    def _ipython_display_(self) -> None:
+        """A cell that ends with it shows nothing."""
 
     def __repr__(self) -> str:
         return f"Absent({self.reason!r})"

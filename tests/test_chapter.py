@@ -1,6 +1,7 @@
 """The chapter object: one closure for model and twin, verdicts computed, records written once."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,3 +155,22 @@ def test_a_synthesis_tells_results_and_names_only_claims_that_exist(chapter):
     assert shown[0].count("#claim-sva-in-cloze") == 1 and "Not testable here: " in shown[0]
     with pytest.raises(BertologyError):
         chapter.conclude({"Behaviour": {"no-such-claim": "words"}})
+
+
+def test_a_closure_may_read_the_same_sides_earlier_measurement(chapter):
+    names = chapter.measure(lambda specimen: specimen.name)
+    again = chapter.measure(lambda specimen, name: (specimen.name, name), after=names)
+    assert again == names.map(lambda name: (name, name))
+
+
+def test_what_a_model_lacks_is_absent_and_its_claims_are_not_testable(chapter, tiny):
+    claim = predicting(chapter, prediction="bert > baseline by 0.2", requires=("masked-LM head",))
+    monkey = pytest.MonkeyPatch()
+    with monkey.context() as patch:
+        patch.setattr("bertology_utils.chapter.claim_by_id", lambda identity: claim)
+        assert chapter.measure(lambda specimen: 1, "sva-in-cloze").model == 1
+        chapter.__dict__["specimen"] = replace(tiny, has_mlm_head=False)
+        found = chapter.test("sva-in-cloze", lambda specimen: pytest.fail("measured"))
+    assert found.reason.endswith("has no masked-LM head") and chapter.results[0]["verdict"] == "not testable here"
+    assert chapter.measure(lambda specimen, past: past, after=found) is found
+    chapter.say("{x} and {y}", found, y=1)

@@ -81,10 +81,11 @@ def layer_lines(
     return _lines(layers, series, published, baselines, controls, "layer", ylabel, caption)
 
 
-def highest(values: Values, first_layer: int = 0) -> str:
-    """Where a line over layers, (layers, ...), is highest, in the words of a caption: "layer 3 of 8"."""
+def highest(values: Values, first_layer: int = 0, x: Values | None = None, xlabel: str = "layer") -> str:
+    """Where a line over layers, (layers, ...), or over `x` is highest, in the words of a caption: "layer 3 of 8"."""
     means = np.asarray(values, dtype=float).reshape(len(values), -1).mean(1)
-    return f"layer {first_layer + means.argmax()} of {first_layer + len(means) - 1}"
+    places = np.arange(first_layer, first_layer + len(means)) if x is None else x
+    return f"{xlabel} {places[means.argmax()]} of {places[-1]}"
 
 
 @unless_absent

@@ -15,7 +15,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -27,8 +26,6 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.figures.html import Figure, table_html
 from bertology_utils.figures.style import PALETTE, is_control
 
-if TYPE_CHECKING:
-    from bertology_utils.instruments.layer_views import LayerView
 PARTS = ("css", "js")
 
 
@@ -55,6 +52,29 @@ class Explorer(Figure):
             f"{table_html(self.table, self.alt)}</details>"
             f'<script type="application/json">{self.data}</script></figure><script>{script}</script>'
         )
+
+
+Ranked = list[list[list[tuple]]]
+"""[layer][word][rank] -> (what, how much), best first; layer 0 is the embeddings."""
+
+
+@dataclass(frozen=True)
+class LayerView:
+    """One sentence in one model, (layers + 1, words) throughout.
+
+    guesses: (piece, probability) of the masked word, None without a masked-word head; neighbours: (index into
+    `contexts`, cosine); contexts: (words before, word, words after) of every word of the other sentences. Cosines:
+    below: to the same word one layer below, NaN at layer 0; same: mean with the same form in other sentences, NaN
+    where there is none; other: mean with other forms, the anisotropy that both stand on (ethayarajh2019how).
+    """
+
+    words: list[str]
+    contexts: list[tuple[str, str, str]]
+    guesses: Ranked | None
+    neighbours: Ranked
+    below: np.ndarray
+    same: np.ndarray
+    other: np.ndarray
 
 
 def quantised(maps: np.ndarray) -> np.ndarray:

@@ -55,12 +55,14 @@ def as_series(values: Sequence, points: int) -> Series:
 
 
 def as_point(value: object) -> tuple[float, float, float]:
-    """(value, low, high) of a number, samples (items,) or a measurement."""
+    """(value, low, high) of a number, samples (items,) or (seeds, items), or a measurement; intervals over items."""
     if hasattr(value, "low"):
         return float(value.value), float(value.low), float(value.high)
     samples = np.asarray(value, dtype=float)
     if samples.ndim == 0:
         return (float(samples),) * 3
+    if samples.ndim == 2 and samples.shape[1] > 1:
+        samples = samples.mean(0)
     summary = as_series(samples.reshape(1, -1), 1)
     return tuple(float(part[0]) for part in summary)
 

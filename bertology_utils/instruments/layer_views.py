@@ -4,39 +4,17 @@ Depends on `activations`, `cloze` and `geometry`; `figures.layer_explorer` shows
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from bertology_utils.activations import word_vectors
 from bertology_utils.errors import BertologyError
+from bertology_utils.figures.explorers import LayerView, Ranked
 from bertology_utils.instruments.cloze import mask_queries, mask_word
 from bertology_utils.instruments.geometry import unit
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, Words, model_inputs
-
-Ranked = list[list[list[tuple]]]
-"""[layer][word][rank] -> (what, how much), best first; layer 0 is the embeddings."""
-
-
-@dataclass(frozen=True)
-class LayerView:
-    """One sentence in one model, (layers + 1, words) throughout.
-
-    guesses: (piece, probability) of the masked word, None without a masked-word head; neighbours: (index into
-    `contexts`, cosine); contexts: (words before, word, words after) of every word of the other sentences. Cosines:
-    below: to the same word one layer below, NaN at layer 0; same: mean with the same form in other sentences, NaN
-    where there is none; other: mean with other forms, the anisotropy that both stand on (ethayarajh2019how).
-    """
-
-    words: list[str]
-    contexts: list[tuple[str, str, str]]
-    guesses: Ranked | None
-    neighbours: Ranked
-    below: np.ndarray
-    same: np.ndarray
-    other: np.ndarray
 
 
 def layer_view(specimen: Specimen, sentence: Words, others: Sequence[Words], k: int = 4) -> LayerView:

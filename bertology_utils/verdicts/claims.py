@@ -24,7 +24,13 @@ STUDIES = PACKAGE / "studies"
 REFERENCES = PACKAGE / "references.yaml"
 TESTED_KINDS = ("empirical", "contested")
 Part = Literal[
-    "masked-LM head", "attention maps", "block with weights of its own", "second head in a layer", "training"
+    "masked-LM head",
+    "attention maps",
+    "block with weights of its own",
+    "second head in a layer",
+    "next-sentence head",
+    "parameters named as BERT's",
+    "training",
 ]
 VERSION_FIELDS = ("prediction", "given", "failure", "specific", "amended")
 VERSION_DEFAULTS = {"failure": False, "specific": True}
@@ -70,15 +76,15 @@ class Claim(BaseModel):
     notebook: Literal[CHAPTERS]
     statement: str
     studies: tuple[str, ...]
-    published: str | dict[str, Any] | None
+    published: str | dict[str, Any] | None = None
     kind: Literal["empirical", "contested", "method", "system", "definition", "open_question"]
-    contested_with: tuple[str, ...]
-    experiment: str
+    contested_with: tuple[str, ...] = ()
+    experiment: str = ""
     pattern: str
-    needs: tuple[str, ...]
-    feasible_small: Literal["yes", "partly", "no"]
-    feasible_reason: str
-    needs_data: dict[str, str]
+    needs: tuple[str, ...] = ()
+    feasible_small: Literal["yes", "partly", "no"] = "yes"
+    feasible_reason: str = ""
+    needs_data: dict[str, str] = {}
     note: str | None = None
     prediction: str | None = None
     given: str | None = None

@@ -11,12 +11,12 @@ import torch
 
 from bertology_utils import figures
 from bertology_utils.errors import BertologyError
-from bertology_utils.figures.explorers import quantised
+from bertology_utils.figures.explorers import LayerView, quantised
 from bertology_utils.instruments.attention import attention_maps, sentence_map, word_level_map
-from bertology_utils.instruments.layer_views import LayerView, layer_view, masked_guesses
+from bertology_utils.instruments.layer_views import layer_view, masked_guesses
 from bertology_utils.instruments.relations import RelationScore, relation_marks, sentence_with
 from bertology_utils.models import load
-from bertology_utils.studies.attention.evidence import clear_relations
+from bertology_utils.studies.attention.relation_heads import clear_relations
 
 RANDOM = np.random.default_rng(0)
 SENTENCE = ["the", "old", "king", "sees", "her", "red", "apples", "."]

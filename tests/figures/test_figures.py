@@ -161,3 +161,10 @@ def test_two_controls_of_a_group_are_told_apart_without_colour():
 def test_where_a_line_is_highest_is_told_in_words():
     assert figures.highest([0.1, 0.9, 0.3]) == "layer 1 of 2"
     assert figures.highest(np.array([[0.1, 0.2], [0.0, 0.1]]), first_layer=1) == "layer 1 of 2"
+    assert figures.highest([0.1, 0.9, 0.3], x=range(0, 9, 4)) == "layer 4 of 8"
+
+
+def test_an_interval_is_over_items_and_not_over_seeds():
+    figure = figures.bars({"model": np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])})
+    row = figure.table.iloc[0]
+    assert row["low"] == row["high"] == 0.5, "each item has the same mean over seeds"

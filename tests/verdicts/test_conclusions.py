@@ -2,7 +2,8 @@
 
 import pytest
 
-from bertology_utils.verdicts.conclusions import conclusions, suspicion
+from bertology_utils.verdicts.conclusions import answer, conclusions, suspicion
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, UNDERPOWERED
 
 
 def result(verdict, lead=None, reason="", needs="", identity="a"):
@@ -42,3 +43,24 @@ def test_claims_stand_under_their_theme_by_verdict_and_link_to_their_cards():
 
 def test_a_claim_without_a_result_is_left_out():
     assert conclusions([], {"Trees": {"a": "words"}}, {}) == '<ul class="conclusions"></ul>'
+
+
+def test_the_answer_counts_claims_about_training_and_names_the_surest_and_the_farthest():
+    def measured(identity, verdict, effect, lead):
+        clauses = [{"effect": effect}]
+        return {
+            "id": identity, "verdict": verdict, "clauses": clauses, "control_clauses": [{"effect": 0.05}],
+            "difference": effect, "ci_low": effect - 0.1, "ci_high": effect + 0.1, "smallest": 0.1,
+            "lead": {"value": lead, "low": lead - 0.1, "high": lead + 0.1},
+        }  # fmt: skip
+
+    results = [
+        measured("a", REPLICATES, 0.5, 0.4), measured("b", REPLICATES, 0.3, 0.2),
+        measured("c", CONTRADICTS, -0.4, 0.0), measured("d", UNDERPOWERED, 0.1, 0.0),
+        measured("e", REPLICATES, 0.9, 0.9),
+    ]  # fmt: skip
+    themes = {"One": {"a": "a holds", "b": "b holds", "e": "e is arithmetic"}, "Two": {"c": "c holds", "d": "d holds"}}
+    found = answer(results, themes, about={"a", "b", "c", "d"})
+    assert found.sentences[0].startswith("Of 4 claims about what training teaches, 2 replicate")
+    assert found.sentences[1:] == ("Surest: a holds.", "Farthest from its study, and not so here: c holds.")
+    assert found.rows["One"]["a holds"] == pytest.approx((5, 4, 6, 0.5)) and "a holds" in found.replicated

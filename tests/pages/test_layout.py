@@ -1,0 +1,40 @@
+"""A page shows its chapter's answer first and telling without code; the notebook itself keeps both."""
+
+import pytest
+
+from bertology_utils.pages.layout import HIDDEN, laid_out, only_tells
+
+
+def cell(source, kind="code", outputs=()):
+    extra = {"outputs": list(outputs), "execution_count": 1} if kind == "code" else {}
+    return {"cell_type": kind, "source": source, "metadata": {}, "id": source[:4]} | extra
+
+
+@pytest.mark.parametrize(
+    ("source", "telling"),
+    [
+        ("chapter.say('a')\nchapter.test('b', c)", True),
+        ("chapter.close()", True),
+        ("x = 1\nchapter.say('a')", False),
+        ("chapter.measure(f)", False),
+        ("figures.bars({})", False),
+        ("%matplotlib inline", False),
+        ("", False),
+    ],
+)
+def test_cells_that_do_nothing_but_tell_are_known(source, telling):
+    assert only_tells(source) is telling
+
+
+def test_the_answer_moves_below_the_title():
+    answer = {"data": {"text/html": ['<section class="chapter-answer">Yes.</section>']}}
+    rest = {"data": {"text/html": "<ul></ul>"}}
+    cells = [cell("# Title", "markdown"), cell("x = 1"), cell("chapter.conclude({})", outputs=[rest, answer])]
+    title, first, code, end = laid_out({"cells": cells})["cells"]
+    assert (title["source"], first["outputs"], code["source"]) == ("# Title", [answer], "x = 1")
+    assert end["outputs"] == [rest] and HIDDEN in end["metadata"]["tags"] and code["metadata"] == {}
+
+
+def test_a_chapter_without_an_answer_stays_in_its_order():
+    cells = [cell("# Title", "markdown"), cell("x = 1")]
+    assert [c["source"] for c in laid_out({"cells": list(cells)})["cells"]] == ["# Title", "x = 1"]

@@ -1,0 +1,64 @@
+"""Measurements draw themselves, fill sentences, and are absent where a model does not allow them."""
+
+import numpy as np
+import pytest
+
+from bertology_utils import figures
+from bertology_utils.absent import Absent, absent_in
+from bertology_utils.runs import Runs, filled
+
+LAYERS = np.linspace(0, 1, 5)
+RUNS = Runs({"best": np.array([0.5, 0.7]), "layers": LAYERS}, {"best": np.array([0.1, 0.3]), "layers": LAYERS[::-1]})
+ABSENT = Absent("it has no masked-LM head")
+
+
+def test_a_part_of_runs_is_a_part_of_each_side():
+    assert RUNS["best"].map(np.mean) == Runs(pytest.approx(0.6), pytest.approx(0.2))
+    joined = Runs.joined(a=RUNS["best"], b=3)
+    assert joined.model["b"] == joined.twin["b"] == 3 and joined.others == ()
+
+
+def test_a_sentence_takes_its_numbers_from_model_twin_and_values():
+    text = """It is {best:.0%}
+    (twin {twin.best:.1f}), {more:.1f} and {word}."""
+    assert filled(text, RUNS, more=np.array([1, 2]), word="done") == "It is 60% (twin 0.2), 1.5 and done."
+    assert filled("{value:.2f} {twin.value:.2f}", RUNS["best"]) == "0.60 0.20"
+    with pytest.raises(KeyError):
+        filled("{nothing}", RUNS)
+
+
+def test_lines_mark_the_twin_and_tell_what_the_study_showed():
+    figure = RUNS.lines("layers", caption="A line.", claim="contextual-vs-static", here="Highest at {highest}.")
+    assert figure.caption.startswith("A line. Ethayarajh (2019)") and figure.caption.endswith(
+        "Highest at layer 4 of 4."
+    )
+    assert {"model", "twin"} <= set(figure.table) and "twin is highest at layer 0" in figure.alt
+
+
+def test_bars_of_several_samples_are_grouped_by_their_words():
+    runs = Runs({"one_thing": 0.4, "other": 0.6}, {"one_thing": 0.1, "other": 0.2})
+    figure = runs.bars(beside={"rule": 0.5})
+    assert list(figure.table["group"]) == ["one thing", "one thing", "other", "other", "rule"]
+    assert list(runs.bars("other").table["name"]) == ["model", "twin"]
+
+
+@pytest.mark.parametrize(
+    "computed",
+    [
+        lambda a: a.model["x"].mean(0),
+        lambda a: 1 - a["x"] / 2,
+        lambda a: np.ones(3) * a,
+        lambda a: np.mean(a.twin),
+        lambda a: np.stack([a, np.ones(2)]),
+        lambda a: a.map(len),
+        lambda a: Runs.joined(a=a, b=RUNS),
+    ],
+)
+def test_whatever_is_computed_of_what_is_absent_is_absent(computed):
+    assert absent_in(computed(ABSENT)).reason == ABSENT.reason
+
+
+def test_nothing_absent_is_drawn_or_told():
+    assert figures.bars({"a": 1.0, "b": ABSENT}) is None and figures.layer_lines({"a": ABSENT.model["x"]}) is None
+    assert f"{ABSENT.model:.2f}" == "–" and list(ABSENT) == []
+    assert absent_in({"a": [1, {"b": ABSENT}]}) is ABSENT and absent_in([1, "a", None]) is None
