@@ -11,7 +11,7 @@ book: $(STAMP)
 	$(BIN)/bertology build
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # What needs the built book: its pages in a headless browser; without node or a browser the tests say so and skip.
 check: $(STAMP)

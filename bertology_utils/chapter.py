@@ -41,6 +41,8 @@ PARTS: dict[str, Callable[[Specimen], bool]] = {  # what a claim may require of 
     "attention maps": lambda specimen: True,
     "block with weights of its own": lambda specimen: blocks_have_own_weights(specimen.encoder),
     "second head in a layer": lambda specimen: specimen.heads > 1,
+    "next-sentence head": lambda specimen: specimen.has_next_sentence_head,
+    "parameters named as BERT's": lambda specimen: specimen.model.config.model_type == "bert",
     "training": lambda specimen: not specimen.is_random,
 }
 
@@ -93,7 +95,7 @@ class Chapter:
         twins: int = 1,
         after: Runs | Absent | None = None,
     ) -> Runs | Absent:
-        """Runs one closure on the specimen and on its untrained twin.
+        """Runs one closure on the specimen and on its untrained twin; where it is absent for one, all is.
 
         Args:
             claims: what the measurement is for; where the model lacks what one of them requires, nothing is measured.
@@ -112,7 +114,8 @@ class Chapter:
             model, own, *others = map(evaluate, specimens)
         else:
             model, own, *others = map(evaluate, specimens, (after.model, after.twin, *after.others))
-        return Runs(model, own, tuple(others))
+        missing = (side for side in (model, own) if isinstance(side, Absent))
+        return next(missing, Runs(model, own, tuple(others)))
 
     def _other_twins(self, count: int, eager: bool) -> Iterator[Specimen]:
         for i in range(1, count):
@@ -137,7 +140,7 @@ class Chapter:
         data: str = EMBEDDED,
         **options: Any,
     ) -> Any:
-        """Judges a claim on named samples, shows the verdict card, records the result, and gives the samples back.
+        """Judges a claim on named samples, shows the verdict card, records the result, and gives a `Runs` back.
 
         Args:
             runs: a `Runs` of sample mappings, or the model's samples with `control` beside them; or a closure to be
@@ -160,7 +163,7 @@ class Chapter:
         kept, *twins_kept = [{name: packed(array) for name, array in own.items()} for own in used]
         size = _size(claim, tested, used[0])
         self._add(claim, tested, size, specimen, data, {"samples": kept, "control_samples": twins_kept})
-        return runs
+        return runs if isinstance(runs, Runs) else None
 
     def not_testable(self, identity: str, reason: str) -> None:
         """Records that a claim cannot be tested here, with the reason."""

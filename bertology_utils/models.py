@@ -72,6 +72,11 @@ class Specimen:
     seed: int | None = field(default=None)
 
     @property
+    def has_next_sentence_head(self) -> bool:
+        """Whether the model kept the head of its second pre-training task; most releases do not."""
+        return hasattr(getattr(self.model, "cls", None), "seq_relationship")
+
+    @property
     def layers(self) -> int:
         return self.model.config.num_hidden_layers
 

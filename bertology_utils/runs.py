@@ -26,6 +26,9 @@ class Runs:
     twin: Any
     others: tuple[Any, ...] = ()
 
+    def _ipython_display_(self) -> None:
+        """A cell that ends with it shows nothing: figures and sentences show what it holds."""
+
     def map(self, function: Callable[[Any], Any]) -> "Runs":
         """A function of each side."""
         return Runs(*map(function, (self.model, self.twin)), tuple(map(function, self.others)))
@@ -56,12 +59,15 @@ class Runs:
         Args:
             claim: the one whose study drew such a figure; the caption tells what it showed (`Claim.figure`).
             here: about this run, with numbers as in `filled`; `{highest}` is where the model's line is highest.
-            options: as of `figures.layer_lines`; `beside` adds lines.
+            options: as of `figures.layer_lines`; `beside` adds lines; `x` is what the values stand at if not at all
+                layers from the first, and then options are as of `figures.curve`.
         """
         series = self._series(names, options.pop("beside", {}))
-        tops = {"highest": figures.highest(next(iter(series.values())), options.get("first_layer", 0))}
-        words = self._caption(caption, claim, here, tops)
-        return figures.layer_lines(series, controls=self._controls(series), caption=words, **options)
+        x = options.pop("x", None)
+        place = [options.get("first_layer", 0)] if x is None else [0, x, options.setdefault("xlabel", "layer")]
+        tops = {"highest": figures.highest(next(iter(series.values())), *place)}
+        options |= {"caption": self._caption(caption, claim, here, tops), "controls": self._controls(series)}
+        return figures.layer_lines(series, **options) if x is None else figures.curve(x, series, **options)
 
     def bars(self, *names: str, claim: str = "", here: str = "", caption: str = "", **options: Any) -> Figure | None:
         """Bars of model and twin: of the sample itself, of the named ones, or of all; otherwise as `lines`.

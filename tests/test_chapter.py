@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bertology_utils.absent import Absent
 from bertology_utils.chapter import Chapter, Runs
 from bertology_utils.errors import BertologyError
 from bertology_utils.samples import by_unit
@@ -161,6 +162,12 @@ def test_a_closure_may_read_the_same_sides_earlier_measurement(chapter):
     names = chapter.measure(lambda specimen: specimen.name)
     again = chapter.measure(lambda specimen, name: (specimen.name, name), after=names)
     assert again == names.map(lambda name: (name, name))
+
+
+def test_a_closure_that_finds_nothing_to_measure_makes_all_of_it_absent(chapter):
+    found = chapter.measure(lambda specimen: Absent("no such words"))
+    assert isinstance(found, Absent) and chapter.test("sva-in-cloze", found) is found
+    assert (chapter.results[0]["verdict"], chapter.results[0]["reason"]) == ("not testable here", "no such words")
 
 
 def test_what_a_model_lacks_is_absent_and_its_claims_are_not_testable(chapter, tiny):

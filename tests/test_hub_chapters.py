@@ -47,7 +47,7 @@ def test_what_overview_calls(eager):
         scores = anatomy.masked_scores(eager, queries, targets)
         assert np.isfinite(scores["loss"]).all() and len(anatomy.unigram_hits(eager, SENTENCES, targets)) == 4
     assert anatomy.operations_per_second(eager, SENTENCES) > 0
-    assert not anatomy.has_next_sentence_head(eager) and count_parameters(eager.encoder).all > 0
+    assert not eager.has_next_sentence_head and count_parameters(eager.encoder).all > 0
     limits = probe_limits.unused_property(eager, SENTENCES)
     assert np.isfinite(limits["effect"]).all()
     assert probe_limits.exclusive_or(eager, 8)["mlp"].shape[-1] == 8

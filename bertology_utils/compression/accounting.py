@@ -16,7 +16,15 @@ import pandas as pd
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import AlbertConfig, AutoModel, BertConfig, DistilBertConfig, MobileBertConfig, PreTrainedConfig
+from transformers import (
+    AlbertConfig,
+    AutoModel,
+    BertConfig,
+    DistilBertConfig,
+    MobileBertConfig,
+    PreTrainedConfig,
+    T5Config,
+)
 
 from bertology_utils.errors import unknown
 
@@ -73,6 +81,7 @@ ARCHITECTURES: dict[str, Callable[[], PreTrainedConfig | nn.Module]] = {
     "mbert": lambda: bert_config(12, 768, vocabulary=119547),
     "minibert": lambda: bert_config(3, 256, vocabulary=119547),
     "bilstm": _BiLSTM,
+    "t5-11b": lambda: T5Config(d_model=1024, d_kv=128, d_ff=65536, num_layers=24, num_heads=128, vocab_size=32128),
 }
 """Name -> configuration. "L6-768" is 6 layers of width 768 with a pooler (BERT6-PKD, Theseus, MiniLM, PD)."""
 

@@ -26,9 +26,11 @@ from bertology_utils.language.pairs import (
     reflexive_pairs,
 )
 from bertology_utils.models import Specimen, load
+from bertology_utils.samples import UnitSamples, by_unit
 from bertology_utils.statistics import mean_interval
 from bertology_utils.tuning.mlm_training import mlm_losses
 
+AGREEMENT = ("agreement", "agreement, 1 attractor", "agreement, 2 attractors")
 EARLY = 0.2  # the share of training that counts as a short stretch
 Constructions = Mapping[str, Sequence[MinimalPair]]
 
@@ -75,6 +77,17 @@ class Growth:
         """For each construction the share of pairs of models of which the later scores higher; (constructions,)."""
         means = [judged.mean(1) for judged in self.judged.values()]
         return np.array([np.mean([(1 + np.sign(b - a)) / 2 for a, b in combinations(scores, 2)]) for scores in means])
+
+    def two_largest(self, kinds: Sequence[str] = AGREEMENT) -> dict[str, UnitSamples]:
+        """Judgements of some constructions by the last two models, `smaller` and `larger`; samples over word forms."""
+        judged = np.concatenate([self.judged[kind] for kind in kinds], axis=1)
+        forms = [pair for kind in kinds for pair in self.words[kind]]
+        return {"smaller": by_unit(judged[-2], forms), "larger": by_unit(judged[-1], forms)}
+
+    @property
+    def knowledge(self) -> str:
+        """How many constructions each model judges above chance, in words."""
+        return "; ".join(f"{name} above chance in {len(self.known(i))}" for i, name in enumerate(self.names))
 
     def least_gain(self) -> np.ndarray:
         """What the least rewarding step from one model to the next saves on each sentence (nats); (sentences,)."""

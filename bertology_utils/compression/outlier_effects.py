@@ -18,6 +18,7 @@ from torch import nn
 from bertology_utils.compression.outliers import deviating, disabled, output_norms, random_dimensions
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import MASK, fill_in, hits_at
+from bertology_utils.samples import census
 from bertology_utils.tuning.mlm_training import mlm_losses
 
 if TYPE_CHECKING:
@@ -55,6 +56,17 @@ def persistence(model: nn.Module, sigmas: float = 3.0, draws: int = 500, seed: i
     generator = np.random.default_rng(seed)
     null = [generator.permuted(flags, axis=1).mean(0).max() for _ in range(draws)]
     return flags[:, flags.sum(0).argmax()], float(np.mean(null))
+
+
+def position(model: nn.Module) -> dict[str, np.ndarray | float]:
+    """`persistence` as samples: `flagged`, the share of the layers, which are all there are, and `chance`."""
+    flagged, chance = persistence(model)
+    return {"flagged": census(flagged), "chance": chance}
+
+
+def share_of_weights(model: nn.Module, dimensions: int = 2) -> float:
+    """Which share of a model's parameters the scales and biases of so many dimensions of its output norms are."""
+    return 2 * dimensions * len(output_norms(model)) / sum(parameter.numel() for parameter in model.parameters())
 
 
 def last_denses(model: nn.Module) -> list[nn.Linear]:

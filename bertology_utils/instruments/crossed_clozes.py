@@ -126,6 +126,11 @@ def group_accuracy(specimen: Specimen, groups: Mapping[str, Sequence[Crossed]]) 
     return {name: by_thing(crossed_accuracy(specimen, items), items) for name, items in kept.items()}
 
 
+def examples(groups: Mapping[str, Sequence[Crossed]]) -> dict[str, str]:
+    """The first sentence of every group."""
+    return {name: " ".join(items[0].first) for name, items in groups.items()}
+
+
 def by_thing(correct: np.ndarray, items: Sequence[Crossed]) -> np.ndarray:
     """Outcomes (items,) as samples over the items' things (`samples.by_unit`), or over items that name none."""
     labels = [item.labels for item in items]

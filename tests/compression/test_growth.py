@@ -46,6 +46,15 @@ def test_known_constructions_are_above_chance_with_their_interval():
     assert found.known() == ["sure"]
 
 
+def test_the_two_largest_are_the_last_two_and_their_units_are_word_forms():
+    found = growth.Growth(
+        ("a", "b", "c"), np.zeros((3, 1)), {"one": np.array([[0, 0], [0, 1], [1, 1]])}, {"one": ("is", "was")}
+    )
+    pair = found.two_largest(["one"])
+    assert pair["smaller"].mean() == 0.5 and pair["larger"].mean() == 1 and len(pair["larger"]) == 2
+    assert found.knowledge == "a above chance in 0; b above chance in 0; c above chance in 0"
+
+
 def test_models_of_equal_count_are_the_dense_one_and_the_pruned_one(tiny_folder):
     found = growth.equal_count(str(tiny_folder), str(tiny_folder), SENTENCES, f"random:{tiny_folder}")
     assert np.array_equal(found["dense_small"], found["pruned_large"])  # a factor of one prunes nothing

@@ -28,6 +28,16 @@ def test_a_planted_dimension_is_found_in_all_layers(planted, tiny):
     assert not study.persistence(tiny.model)[0].any()
 
 
+def test_position_is_a_share_of_all_layers(planted):
+    found = study.position(planted.model)
+    assert float(found["flagged"]) == 1 and found["chance"] < 1
+
+
+def test_two_dimensions_are_four_values_a_layer(tiny):
+    total = sum(parameter.numel() for parameter in tiny.model.parameters())
+    assert study.share_of_weights(tiny.model) == pytest.approx(4 * tiny.layers / total)
+
+
 def test_everything_is_put_back(planted):
     sentences = [("the", "dog", "sleeps", "."), ("the", "cat", "saw", "the", "dog", ".")]
     before = mlm_losses(planted, sentences)

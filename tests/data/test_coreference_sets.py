@@ -6,7 +6,7 @@ from bertology_utils.data import registry as data
 from bertology_utils.data.coreference_sets import coreferences
 from bertology_utils.errors import BertologyError
 from bertology_utils.language import coreference
-from bertology_utils.studies.attention.evidence import antecedent_attentions, antecedent_hits
+from bertology_utils.studies.attention.anaphora import antecedent_attentions, antecedent_hits
 from bertology_utils.studies.layers import tasks
 
 # word, tag, number, head (from 1), brackets of the mentions

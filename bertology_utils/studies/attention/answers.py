@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from scipy.stats import spearmanr
 
+from bertology_utils.absent import Absent
 from bertology_utils.data.material import EMBEDDED, draw, fits, rows
 from bertology_utils.data.readers import split_words
 from bertology_utils.instruments.attention import attention_maps
@@ -23,7 +24,7 @@ from bertology_utils.language.grammar import Grammar
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, encode_words, model_inputs
 from bertology_utils.tuning.classification_tasks import event
-from bertology_utils.tuning.training import Examples, FineTuned
+from bertology_utils.tuning.training import Examples, FineTuned, finetune_seeds
 
 ANSWERS = ("not_entailment", "entailment")
 COMMON = 0.25  # a word in so many pairs says nothing of the answer
@@ -45,6 +46,25 @@ def answer_pairs(n: int, seed: int = 0, split: str = "train", source: str = EMBE
     Random(seed).shuffle(items)
     questions, sentences, labels = zip(*items, strict=True)
     return Examples(questions, labels, sentences)
+
+
+def question_task(sizes: tuple[int, int] | None, seed: int = 0) -> tuple[Examples, Examples] | Absent:
+    """So many pairs of QNLI to train and to test on; absent where a run has no time for them."""
+    if sizes is None:
+        return Absent(
+            "a small model needs more question pairs than a chapter's minutes; the profile full tunes it on QNLI"
+        )
+    train, test = (answer_pairs(n, seed, split, "qnli") for n, split in zip(sizes, ("train", "test"), strict=True))
+    return train, test
+
+
+def tuned_runs(
+    specimen: Specimen, task: tuple[Examples, Examples] | Absent, seeds: Sequence[int]
+) -> Sequence[FineTuned] | Absent:
+    """One tuned model a seed, at a rate where the answers are learnt; absent where the task is."""
+    if isinstance(task, Absent):
+        return task
+    return finetune_seeds(specimen, *task, seeds, epochs=2, learning_rate=5e-5)[0]
 
 
 def _generated(n: int, seed: int, split: str) -> list[tuple[tuple[str, ...], tuple[str, ...], int]]:
@@ -125,6 +145,13 @@ def answer_samples(
     found |= {f"{name}_after": np.stack([one[name] for one in after]) for name in before}
     found["tuned"] = np.stack([run.correct for run in runs]).astype(float)
     return found | {"majority": majority_baseline(train.labels, test.labels)}
+
+
+def question_samples(
+    specimen: Specimen, runs: Sequence[FineTuned], task: tuple[Examples, Examples]
+) -> dict[str, np.ndarray]:
+    """`answer_samples` and `attribution_samples` of the same tuned models, on the pairs of `question_task`."""
+    return answer_samples(specimen, runs, *task) | attribution_samples(specimen, runs, task[1])
 
 
 # --- attribution ----------------------------------------------------------------------------------------------------

@@ -20,6 +20,24 @@ from bertology_utils.models import Specimen
 from bertology_utils.text import encode_words, model_inputs
 
 Words = Sequence[Sequence[str]]
+RANKS = {
+    "attention": "attention, with erasure",
+    "rollout": "rollout, with erasure",
+    "gradient": "gradient, with erasure",
+    "agreement": "attention, with the gradient",
+    "rollout_agreement": "rollout, with the gradient",
+}
+MOVES = {
+    "permuted_last": "weights of the last layer permuted",
+    "permuted_all": "weights of all layers permuted",
+    "erased": "one piece erased",
+    "emptied": "all other pieces erased",
+}
+
+
+def labelled(samples: dict[str, np.ndarray], labels: dict[str, str]) -> dict[str, np.ndarray]:
+    """Those of the samples that have a label, by their label: `RANKS` or `MOVES` of `explanation_samples`."""
+    return {label: samples[name] for name, label in labels.items()}
 
 
 def explanation_samples(

@@ -13,12 +13,16 @@ import numpy as np
 import torch
 from scipy.stats import spearmanr
 
+from bertology_utils.absent import Absent
+from bertology_utils.data.material import EMBEDDED
 from bertology_utils.instruments.attention import attention_maps, projections, silenced_values, summed_divergence
 from bertology_utils.instruments.blocks import BlockCall, recorded_calls
 from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.instruments.heads import ablate_each, ablated, head_means
 from bertology_utils.models import Specimen
+from bertology_utils.studies.attention.evidence import depth_shares
 from bertology_utils.text import encode_words, model_inputs
+from bertology_utils.tuning.classification_tasks import number_examples
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches, masked_loss
 from bertology_utils.tuning.training import Examples, FineTuned, batches, finetune_seeds, run_seeds
 
@@ -43,6 +47,21 @@ def separator_importance(specimen: Specimen, sentences: Words, seed: int = 0) ->
             found["attention"][rows, layer] = _mean_to(weights.detach(), target, inputs["attention_mask"])
             found["gradient"][rows, layer] = _mean_to(slopes.abs(), target, inputs["attention_mask"])
     return found
+
+
+def separator_samples(importance: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """From `separator_importance`: `attention` and `gradient`, the latter relative to its mean, (layers, sentences);
+    attention in the lower third of the layers and above, `sep_lower` and `sep_upper`, and the rank correlation of the
+    gradient with the layer, `gradient_rank`, (sentences,) each."""
+    attention, gradient = importance["attention"], importance["gradient"]
+    depth = depth_shares(attention)
+    return {
+        "attention": attention.T,
+        "gradient": (gradient / gradient.mean()).T,
+        "sep_lower": depth["lower"],
+        "sep_upper": depth["upper"],
+        "gradient_rank": rank_over_layers(gradient),
+    }
 
 
 def _item_losses(output, labels: torch.Tensor) -> torch.Tensor:
@@ -181,6 +200,22 @@ def inputs_by_width(specimen: Specimen, sentences: Words, count: int) -> tuple[l
     return short[:count], long[:count]
 
 
+def ineffective_shares(specimen: Specimen, sentences: Words, count: int) -> dict[str, np.ndarray] | Absent:
+    """`ineffective_share` of up to `count` `short` and `long` inputs, (inputs,) each, and how many words these have on
+    average, `short_words` and `long_words`; absent where the sentences give no input of one of the two kinds."""
+    short, long = inputs_by_width(specimen, sentences, count)
+    if not (short and long):
+        return Absent(
+            "these sentences give no input of at most as many pieces as a head has dimensions, or none of half as "
+            "many again"
+        )
+    found = {}
+    for name, texts in (("short", short), ("long", long)):
+        found[name] = ineffective_share(specimen, texts)
+        found[f"{name}_words"] = np.array(np.mean([len(text) for text in texts]))
+    return found
+
+
 @torch.no_grad()
 def ineffective_share(specimen: Specimen, sentences: Words, pairs: Words | None = None) -> np.ndarray:
     """Share of a map's length that no output can notice, mean over heads: (sentences,) (brunner2020identifiability).
@@ -236,6 +271,23 @@ def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[s
 
 
 ABLATIONS = ("zero", "mean", "uniform")
+
+
+def number_task(sizes: tuple[int, int], seed: int, source: str = EMBEDDED) -> tuple[Examples, Examples]:
+    """Sentences labelled with the number of their subject: so many to train and to test on."""
+    train, test = (number_examples(n, seed, split, source) for n, split in zip(sizes, ("train", "test"), strict=True))
+    return train, test
+
+
+def ways(samples: dict[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
+    """From `removal_samples`: accuracy without some heads, by the way in which they are removed."""
+    parts = {"the two frame heads": "frame", "random pairs": "random", "all heads": "all"}
+    return {
+        f"without {label}": {
+            how: samples[f"without_{name}" if how == "zero" else f"without_{name}_{how}"] for how in ABLATIONS
+        }
+        for label, name in parts.items()
+    }
 
 
 def removal_samples(

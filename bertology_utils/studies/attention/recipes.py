@@ -19,8 +19,10 @@ from bertology_utils.instruments.relations import (
     gold_edges,
     head_predictors,
 )  # fmt: skip
-from bertology_utils.models import Specimen
+from bertology_utils.models import Specimen, head_name
 from bertology_utils.samples import by_unit
+from bertology_utils.studies.attention.evidence import top_heads
+from bertology_utils.verdicts.published import published
 
 LEAD = 0.05  # points by which a head must lead an offset to lead clearly
 ROOM = 0.1  # a fixed offset that is right more often than all but this leaves a head nothing to lead by
@@ -46,6 +48,17 @@ def attachment_by_head(specimen: Specimen, sentences: Sequence, keep_special: bo
             gold = edges[index]
             hits[index] = np.mean([chosen[..., units.index(e.dependent)] == e.head for e in gold], axis=0)
     return hits
+
+
+def attachment_by_recipe(specimen: Specimen, sentences: Sequence) -> dict[str, np.ndarray]:
+    """`attachment_by_head` with special pieces `kept` and `dropped`."""
+    return {name: attachment_by_head(specimen, sentences, name == "kept") for name in ("kept", "dropped")}
+
+
+def best_head(hits: np.ndarray) -> str:
+    """The printed name of the head that finds most dependencies, from (sentences, layers, heads)."""
+    [(layer, head)] = top_heads(hits, 1)
+    return head_name(layer + 1, head)
 
 
 def recipe_agreement(
@@ -122,3 +135,28 @@ def recipe_disagreement(
             agreement = -min(max(margins) - LEAD, LEAD - min(margins))
             found[full, agreement] = {name: by_unit(x, places[mine & ~even]) for name, x in scored.items()}
     return found[min(found)]
+
+
+def leads(samples: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """From `recipe_disagreement`: by how much the head leads the offset, numbers of both recipes."""
+    return {
+        recipe: np.array(samples[f"{recipe}_head"].mean() - samples[f"{recipe}_offset"].mean())
+        for recipe in ("directed", "undirected")
+    }
+
+
+def published_leads() -> dict[str, float]:
+    """The same leads of single heads over the word before, in Table 1 of clark2019what, as shares."""
+    heads = {"nsubj": "8-2", "advmod": "7-6", "amod": "4-10"}
+    return {
+        f"{name}, BERT-base": (
+            published("clark2019what", f"{name} head {head}") - published("clark2019what", f"{name} baseline offset 1")
+        )
+        / 100
+        for name, head in heads.items()
+    }
+
+
+def other_specimen(name: str) -> str:
+    """The one of the book's specimens that a model is compared with: pocket-minilm, or pocket-bert for itself."""
+    return "pocket-bert" if name == "pocket-minilm" else "pocket-minilm"

@@ -29,6 +29,21 @@ class SlotCosines:
     same_slot: np.ndarray
     other_slot: np.ndarray
 
+    def drift(self) -> dict[str, np.ndarray]:
+        """How far words move, 1 - cosine, and their cosines across partners at the last layer.
+
+        `only_...` by layer (layers + 1, sentences) when one factor changes, and `last_...` (sentences,) of these;
+        `same_slot` and `other_slot` (sentences,) at the last layer, and what another slot takes, `slot_cost`.
+        """
+        moved = {"position": 1 - self.position, "segment": 1 - self.segment, "partner": 1 - self.context}
+        return {
+            **{f"only_{name}": values for name, values in moved.items()},
+            **{f"last_{name}": values[-1] for name, values in moved.items()},
+            "same_slot": self.same_slot[-1],
+            "other_slot": self.other_slot[-1],
+            "slot_cost": self.same_slot[-1] - self.other_slot[-1],
+        }
+
 
 def slot_cosines(
     specimen: Specimen, sentences: Sequence[Words], partners: Sequence[Words], others: Sequence[Words]

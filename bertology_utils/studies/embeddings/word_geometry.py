@@ -14,7 +14,14 @@ from scipy.stats import rankdata
 
 from bertology_utils.activations import token_table_vectors
 from bertology_utils.instruments.controls import matched_projection, remove_directions
-from bertology_utils.instruments.geometry import maximum_explainable_variance, occurrences, remove_top_components, unit
+from bertology_utils.instruments.geometry import (
+    Contextuality,
+    maximum_explainable_variance,
+    occurrences,
+    remove_top_components,
+    unit,
+)
+from bertology_utils.language.lexicon import FUNCTION_WORDS
 from bertology_utils.models import Specimen
 
 Words = Sequence[Sequence[str]]
@@ -71,6 +78,98 @@ def layer_trend(values: np.ndarray) -> np.ndarray:
     layers = np.arange(len(values)) - (len(values) - 1) / 2
     scale = np.sqrt((ranks**2).sum(0) * (layers**2).sum())
     return layers @ ranks / np.where(scale == 0, 1, scale)
+
+
+def fall(values: np.ndarray) -> dict[str, np.ndarray]:
+    """How values of words (layers + 1, words) go down: each word's `layer_trend`, and the `bottom` and `top` layer."""
+    return {"by_layer": values, "layer_trend": layer_trend(values), "bottom": values[0], "top": values[-1]}
+
+
+def raw_likeness(context: Contextuality) -> dict[str, np.ndarray]:
+    """Self-similarity without correction: by layer for `content_words` and `function_words`, and of all at two layers.
+
+    `first_layer` is the first block's, `late_layer` that of the last but one; (words,) each.
+    """
+    raw = context.self_similarity
+    function = np.array([word.lower() in FUNCTION_WORDS for word in context.words])
+    return {
+        "content_words": raw[:, ~function],
+        "function_words": raw[:, function],
+        "first_layer": raw[1],
+        "late_layer": raw[-2],
+    }
+
+
+def gaps(context: Contextuality) -> dict[str, np.ndarray]:
+    """What two occurrences of a word have in common beyond two words: at both ends, and where it is least.
+
+    The layer with the smallest gap is found on one half of the words and measured on the other. `same_word`
+    (layers + 1, words) and `different_words` (layers + 1,) are the two cosines, `share_left` (layers + 1,) the mean gap
+    as a share of the embeddings'.
+    """
+    gap = context.adjusted
+    smallest = gap[:, ::2].mean(1).argmin()
+    return {
+        "same_word": context.self_similarity,
+        "different_words": context.anisotropy,
+        "smallest_gap": gap[smallest, 1::2],
+        "first_gap": gap[0],
+        "last_gap": gap[-1],
+        "share_left": gap.mean(1) / gap[0].mean(),
+    }
+
+
+def cone(groups: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The mean cosine of a word to all other words, as it is and once a layer's mean vector is taken off.
+
+    `by_layer` and `mean_removed` (layers + 1, words); the others are single layers of these, (words,).
+    """
+    plain, moved = word_anisotropy(list(groups.values())), word_anisotropy(centred(list(groups.values())))
+    return {
+        "by_layer": plain,
+        "mean_removed": moved,
+        "first_layer": plain[1],
+        "last_layer": plain[-1],
+        "last_layer_mean_removed": moved[-1],
+    }
+
+
+def pair_estimates(groups: Sequence[np.ndarray], pairs: int = 1000, samples: int = 10, seed: int = 0) -> np.ndarray:
+    """The mean cosine of different words from random pairs of occurrences, as ethayarajh2019how draws it: (samples,).
+
+    `groups` holds one array of unit vectors (occurrences, width) a word; pairs of one word are left out.
+    """
+    pool, owner = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(samples):
+        first, second = rng.integers(len(pool), size=(2, pairs))
+        other = owner[first] != owner[second]
+        found.append((pool[first[other]] * pool[second[other]]).sum(-1).mean())
+    return np.array(found)
+
+
+def static_shares(groups: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, np.ndarray | float]:
+    """`static_share` by both readings of the study, `as_defined` and `centred`, each (layers + 1, words).
+
+    `lowest` is the least mean of a layer, as defined. Of the middle layer: `one_direction` is the share of a word's
+    squared length that its first direction holds, `beyond` what is above random occurrences', which have `random`;
+    `rest` is what no static vector can hold.
+    """
+    found = list(groups.values())
+    defined = static_share(found, False, seed)
+    middle = len(defined) // 2
+    whole = float(np.mean([maximum_explainable_variance(group[middle]) for group in found]))
+    beyond = float(defined[middle].mean())
+    return {
+        "as_defined": defined,
+        "centred": static_share(found, True, seed),
+        "lowest": float(defined.mean(1).min()),
+        "one_direction": whole,
+        "rest": 1 - whole,
+        "random": whole - beyond,
+        "beyond": beyond,
+    }
 
 
 def static_share(

@@ -5,7 +5,7 @@ Depends on `geometry` for cosines and on `activations` for the static control; s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from sklearn.metrics import silhouette_score
@@ -23,6 +23,36 @@ def neighbour_overlap(first: np.ndarray, second: np.ndarray, k: int = 10) -> np.
         raise BertologyError(f"{k} neighbours of an item need more than {k + 1} items; there are {len(first)}.")
     lists = [_neighbours(space, k) for space in (first, second)]
     return np.array([len(set(a) & set(b)) / k for a, b in zip(*lists, strict=True)])
+
+
+def layer_overlaps(groups: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Do words have the same ten neighbours in the embeddings as at the last layer? Each (words,).
+
+    `overlap`: the share of neighbours in common, of words as means of their occurrences, (layers + 1, occurrences,
+    width) each; `of_ten`: their number; `halves`: the share between two halves of the occurrences at the last layer.
+    """
+    types = type_vectors(groups)
+    halves = (np.stack([vectors[-1, i::2].mean(0) for vectors in groups.values()]) for i in (0, 1))
+    overlap = neighbour_overlap(types[0], types[-1])
+    return {"overlap": overlap, "of_ten": 10 * overlap, "halves": neighbour_overlap(*halves)}
+
+
+def type_vectors(groups: Mapping[str, np.ndarray]) -> np.ndarray:
+    """One vector a word, the mean of its occurrences: (layers + 1, words, width)."""
+    return np.stack([vectors.mean(1) for vectors in groups.values()], axis=1)
+
+
+def in_four_spaces(groups: Mapping[str, np.ndarray], asked: Sequence[str], k: int = 5) -> list[dict[str, str]]:
+    """The k nearest words of a word in four spaces that are all called its embedding, as rows of a table.
+
+    The word is the first of `asked` that has vectors, or else the first of all.
+    """
+    words, types = list(groups), type_vectors(groups)
+    word = next((word for word in asked if word in groups), words[0])
+    at = words.index(word)
+    spaces = {"embeddings": types[0], "middle": types[len(types) // 2], "last": types[-1], "all layers": types.mean(0)}
+    near = {name: [words[i] for i in _neighbours(space, k)[at]] for name, space in spaces.items()}
+    return [{"vectors": name, f"neighbours of {word}": ", ".join(found)} for name, found in near.items()]
 
 
 def neighbour_agrees(vectors: np.ndarray, labels: Sequence, lemmas: Sequence | None = None) -> np.ndarray:

@@ -1,22 +1,25 @@
 """Reading comprehension in miniature: a passage of two sentences, a cloze question, and the passage's nouns as options.
 
-Depends on `lexicon` (words) and, for a model's answers, on `cloze`. Nothing is trained: a masked language model reads
-passage and question in one input. Views of an item (no passage, words shuffled, question in the other voice) show what
-an answer needs, as in si2019what, sugawara2020assessing and rogers2020getting.
+Depends on `lexicon` (words), on `figures` and, for a model's answers, on `cloze`. Nothing is trained: a masked language
+model reads passage and question in one input. Views of an item (no passage, words shuffled, question in the other
+voice) show what an answer needs, as in si2019what, sugawara2020assessing and rogers2020getting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 import numpy as np
 
+from bertology_utils.absent import Absent, unless_absent
 from bertology_utils.errors import unknown
+from bertology_utils.figures import Figure, bars, table
 from bertology_utils.instruments.cloze import MASK, single_piece, word_log_probability
 from bertology_utils.language.lexicon import PERSON, load_lexicon
 from bertology_utils.models import Specimen
+from bertology_utils.runs import Runs
 
 Words = tuple[str, ...]
 VIEWS = ("full", "no_passage", "shuffled", "paraphrased")
@@ -78,6 +81,36 @@ def known_items(specimen: Specimen, items: Sequence[ReadingItem]) -> list[Readin
     return [item for item in items if all(single_piece(specimen, word) is not None for word in item.options)]
 
 
+def chosen_items(specimen: Specimen, wanted: int, seed: int) -> list[ReadingItem]:
+    """At most `wanted` items over the words of both splits, as nothing is trained: every second of the known ones."""
+    drawn = [item for split in ("train", "test") for item in reading_items(3 * wanted, seed, split)]
+    return known_items(specimen, drawn)[::2][:wanted]
+
+
+def shown(item: ReadingItem) -> Figure:
+    """An item under every view."""
+    views = {view: item.view(view) for view in VIEWS}
+    rows = [{"view": view, "passage": " ".join(p), "question": " ".join(q)} for view, (p, q) in views.items()]
+    return table(rows, caption=f"One item under four views; options: {', '.join(sorted(item.options))}.")
+
+
+@unless_absent
+def views_figure(reading: Runs | Absent, matcher: Mapping[str, np.ndarray], caption: str) -> Figure:
+    """Accuracy under every view, of the model, its twin and a reader that only matches words."""
+    shown = {
+        view: {"model": reading.model[view], "twin": reading.twin[view], "word matcher": matcher[view]}
+        for view in VIEWS
+    }
+    options = {"baselines": {"chance": 0.25}, "ylabel": "accuracy"}
+    return bars(shown, controls=("twin",), caption=caption, **options)
+
+
+def paraphrases(scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Right on the question in the passage's words, `original`, and in the other voice; `fall` is what is lost."""
+    original, paraphrased = (np.asarray(scores[view], dtype=float) for view in ("full", "paraphrased"))
+    return {"original": original, "paraphrased": paraphrased, "fall": original - paraphrased}
+
+
 def answers_right(specimen: Specimen, items: Sequence[ReadingItem], view: str = "full") -> np.ndarray:
     """Does the model find the answer most probable among the options? (items,) booleans."""
     shown = [item.view(view) for item in items]
@@ -95,6 +128,16 @@ def matcher_right(items: Sequence[ReadingItem], view: str = "full") -> np.ndarra
     passage; ties share the point.
     """
     return np.array([_match(item, *item.view(view)) for item in items])
+
+
+def under_views(specimen: Specimen, items: Sequence[ReadingItem]) -> dict[str, np.ndarray]:
+    """`answers_right` under every view: view -> (items,) booleans."""
+    return {view: answers_right(specimen, items, view) for view in VIEWS}
+
+
+def matched_views(items: Sequence[ReadingItem]) -> dict[str, np.ndarray]:
+    """`matcher_right` under every view: view -> (items,)."""
+    return {view: matcher_right(items, view) for view in VIEWS}
 
 
 def _match(item: ReadingItem, passage: Words, question: Words) -> float:

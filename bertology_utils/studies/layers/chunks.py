@@ -1,13 +1,14 @@
 """Phrases without a probe: spans clustered by their vectors, layer by layer, after jawahar2019what.
 
-Depends on `clusters` and `activations`. A span is its first and its last piece; it has as many clusters to fall into
-as there are kinds of chunk, and normalised mutual information says how well the clusters keep the kinds apart.
+Depends on `clusters`, `activations` and `tasks`. A span is its first and its last piece; it has as many clusters to
+fall into as there are kinds of chunk, and normalised mutual information says how well the clusters keep the kinds
+apart.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +17,17 @@ import torch
 from bertology_utils.activations import hidden_batches
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.clusters import cluster, information_values
+from bertology_utils.instruments.layer_curves import band_samples
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
+from bertology_utils.studies.layers.tasks import Task, over_words
 from bertology_utils.text import encode_words, pool_pieces
 
 OUTSIDE = "O"
 PHRASES_TO_OTHERS = 6  # the study's 3,000 phrases and 500 stretches between phrases
+
+PROBED = ("pos", "chunk", "dependency")
 
 
 @dataclass(frozen=True)
@@ -96,3 +101,25 @@ def chunk_information(
     labels, units = [span.label for span in drawn[1]], [span.sentence for span in drawn[1]]
     found = cluster(known, new, len(kinds), range(seed, seed + seeds), [span.sentence for span in drawn[0]])
     return np.array([[by_unit(information_values(c, labels), units) for c in layer] for layer in found])
+
+
+def in_bands(
+    probes: Mapping[str, np.ndarray], clusters: np.ndarray, tasks: Mapping[str, Task]
+) -> dict[str, np.ndarray]:
+    """Bands of layers by the measure of either study: `nmi_low` and so on of span clusters (seeds, sentences), after
+    jawahar2019what; `pos_low`, `chunk_low`, `dependency_low` and so on of probes (seeds, word forms), after
+    liu2019linguistic."""
+    found = band_samples(clusters, "nmi_")
+    for name in PROBED:
+        found |= over_words(band_samples(probes[name], f"{name}_"), tasks[name].test)
+    return found
+
+
+def above_low(
+    probes: Mapping[str, np.ndarray], clusters: np.ndarray, bands: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Chunks at every layer, by either measure, above the mean of the low band: (layers + 1,)."""
+    return {
+        "each layer, probe": probes["chunk"].mean((1, 2)) - bands["chunk_low"].mean(),
+        "each layer, clusters": clusters.mean((1, 2)) - bands["nmi_low"].mean(),
+    }

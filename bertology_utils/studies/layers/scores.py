@@ -5,7 +5,7 @@ Depends on `tasks`, `activations` and `probes`; every layer of a specimen is pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -15,11 +15,14 @@ from bertology_utils.data.ambiguous_order import pointed_sentences
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.pair_sets import agreement_pairs
 from bertology_utils.errors import BertologyError
+from bertology_utils.figures import highest
+from bertology_utils.instruments.layer_curves import pooled
 from bertology_utils.instruments.layer_views import logits_of_layers
 from bertology_utils.instruments.probes import encode_labels, probe_correctness, train_scalar_mix, train_selector
 from bertology_utils.instruments.structural import fit_depth_probe, score_depths
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit
 from bertology_utils.studies.layers.tasks import Part, Task
 from bertology_utils.tuning.changes import blocks_have_own_weights, representation_change, restored
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches
@@ -73,6 +76,29 @@ def task_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings)
     )
 
 
+def scores_of(features: LayerFeatures, tasks: Mapping[str, Task], **fit) -> dict[str, np.ndarray]:
+    """`task_scores` of each task."""
+    return {name: task_scores(features, task, **fit) for name, task in tasks.items()}
+
+
+def over_seeds(scores: np.ndarray | Mapping[str, np.ndarray]) -> np.ndarray | dict[str, np.ndarray]:
+    """What a line shows of scores (layers + 1, seeds, items): (layers + 1, items); of several by name as well."""
+    if isinstance(scores, Mapping):
+        return {name: values.mean(1) for name, values in scores.items()}
+    return scores.mean(1)
+
+
+def best_places(scores: Mapping[str, np.ndarray], names: Sequence[str]) -> str:
+    """Where each of the named tasks is read best, as words."""
+    return ", ".join(f"{name} at {highest(scores[name])}" for name in names)
+
+
+def gains(scores: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str, float]:
+    """What the `first_block` adds to the mean accuracy of the named tasks, and all blocks `above` it at most."""
+    curve = pooled([scores[name] for name in names]).mean((1, 2))
+    return {"first_block": float(curve[1] - curve[0]), "above": float(curve[1:].max() - curve[1])}
+
+
 def number_readout(
     specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, source: str = EMBEDDED, **settings
 ) -> np.ndarray:
@@ -111,6 +137,14 @@ def agreement_subjects(test: int, seed: int = 0, source: str = EMBEDDED) -> list
         " ".join(pair.good) if place is None else pair.good[int(place)].lower()
         for pair, place in zip(found, places, strict=True)
     ]
+
+
+def over_subjects(
+    samples: Mapping[str, np.ndarray], test: int, seed: int = 0, source: str = EMBEDDED
+) -> dict[str, np.ndarray]:
+    """Samples of every second test item of `number_readout`, (..., items), as such of the subject nouns they share."""
+    nouns = agreement_subjects(test, seed, source)[1::2]
+    return {name: by_unit(values, nouns) for name, values in samples.items()}
 
 
 def subject_scores(
@@ -194,3 +228,15 @@ def finetuning_samples(
     change = representation_change(specimen, [run.specimen for run in runs], test.sentences)
     majority = np.full(len(test), np.bincount(test.labels).max() / len(test))
     return found | {"tuned": tuned.astype(float), "change": change, "majority": majority}
+
+
+def rolled_back(specimen: Specimen, tuning: Mapping[str, np.ndarray]) -> dict[str, object]:
+    """Accuracy after fine-tuning and after a roll-back of half of the layers, seeds averaged: (items,).
+
+    `lower_half` and `upper_half` are what the roll-back of each costs. Raises KeyError for a model whose blocks share
+    their weights: `finetuning_samples` rolls nothing back there.
+    """
+    names = ("tuned", "restored_bottom", "restored_top", "majority")
+    found: dict[str, object] = {name: np.atleast_2d(tuning[name]).mean(0) for name in names}
+    lost = {"lower_half": "restored_bottom", "upper_half": "restored_top"}
+    return found | {half: float(tuning["tuned"].mean() - tuning[name].mean()) for half, name in lost.items()}

@@ -127,6 +127,14 @@ def _coreference_part(n: int, seed: int, split: str, source: str) -> Part:
     return Part([c.words for c in found], places, ["same", "other"] * len(found))
 
 
+def word_tasks(
+    bank: Treebank, items: tuple[int, int], pairs: tuple[int, int], seed: int = 0, pronouns: str = EMBEDDED
+) -> dict[str, Task]:
+    """All word tasks and `coreference`, by name; `items` and `pairs` of training and test."""
+    found = {name: word_task(name, bank, items[0], seed, items[1]) for name in WORD_TASKS}
+    return found | {"coreference": coreference_task(*pairs, seed, pronouns)}
+
+
 # --- sentence tasks -------------------------------------------------------------------------------------------------
 
 
@@ -139,6 +147,11 @@ def sentence_task(name: str, train: int, test: int, seed: int = 0, source: str =
         _sentence_part(name, train, seed, "train", source),
         _sentence_part(name, test, seed, "test", source),
     )
+
+
+def sentence_tasks(train: int, test: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, Task]:
+    """The ten tasks named in GROUPS."""
+    return {name: sentence_task(name, train, test, seed, source) for name in GROUPS}
 
 
 def _sentence_part(name: str, n: int, seed: int, split: str, source: str) -> Part:

@@ -1,6 +1,6 @@
 """Transfer between a generated language and its twin: tagging without target labels, swapped embeddings, baselines.
 
-Depends on `multilingual` (twin languages, measures on vectors), `probes` and `activations`; section 8 of the survey.
+Depends on `two_languages` (twin languages, measures on vectors), `probes` and `activations`; section 8 of the survey.
 """
 
 from __future__ import annotations

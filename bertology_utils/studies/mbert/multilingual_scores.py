@@ -1,7 +1,8 @@
 """Retrieval and transfer of a multilingual model on real text, layer by layer, and their record in a csv file.
 
-Depends on `parallel`, `multilingual` (measures), `data` (UD PUD: 1,000 tagged sentences in ten languages; Tatoeba:
-pairs with English), `grammaticality` (the csv file), `models`, `statistics`. The untrained twin goes the same way.
+Depends on `parallel_text`, `two_languages` (measures), `data` (UD PUD: 1,000 tagged sentences in ten languages;
+Tatoeba: pairs with English), `grammaticality` (the csv file), `models`, `statistics` and `figures`. The untrained twin
+goes the same way.
 """
 
 from __future__ import annotations
@@ -14,18 +15,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from IPython.display import Markdown
 from torch import Tensor
 
+from bertology_utils import figures
 from bertology_utils.activations import sentence_vectors, word_vectors
 from bertology_utils.data import registry as data
 from bertology_utils.data.readers import split_words
 from bertology_utils.errors import BertologyError
+from bertology_utils.figures import Figure
 from bertology_utils.language.ten_languages import LANGUAGES, OTHERS, PIVOT
 from bertology_utils.models import Specimen, load, twin
 from bertology_utils.project import find_root
+from bertology_utils.runs import TWIN, Runs
 from bertology_utils.statistics import Measurement, mean_interval, stratified_mean
 from bertology_utils.studies.mbert.crosslingual import lexical_retrieval
-from bertology_utils.studies.mbert.parallel_text import ByLanguage, Corpus, learn_tags
+from bertology_utils.studies.mbert.parallel_text import ByLanguage, Corpus, learn_tags, pool
 from bertology_utils.tuning.two_languages import centred_retrieval, sentence_retrieval
 
 AVERAGE = "average"
@@ -178,3 +183,26 @@ def recorded(data_set: str, measure: str, model: str, path: Path | None = None) 
     rows = pd.read_csv(path)
     wanted = {"data": data_set, "measure": measure, "model": model, "language": AVERAGE}
     return rows[np.logical_and.reduce([rows[column] == value for column, value in wanted.items()])]
+
+
+def beside_real_text(
+    generated: Runs, measure: str, model: str, caption: str = "", path: Path | None = None
+) -> Figure | Markdown:
+    """A measure on generated sentences and, recorded, on the parallel treebanks; a sentence where nothing is recorded.
+
+    Args:
+        generated: language -> (layers + 1, items) of each side.
+        model: whose record it is.
+    """
+    real = recorded("ud_pud", measure, model, path)
+    if real.empty:
+        return Markdown(f"No scores of {measure} on real text are recorded for `{model}`.")
+    lines = {
+        "generated": pool(generated.model).mean(1),
+        f"generated, {TWIN}": pool(generated.twin).mean(1),
+        "real text": np.asarray(real["accuracy"] / 100),
+        f"real text, {TWIN}": np.asarray(real["twin"] / 100),
+    }
+    return figures.layer_lines(
+        lines, controls=[name for name in lines if TWIN in name], ylabel=measure, caption=caption
+    )

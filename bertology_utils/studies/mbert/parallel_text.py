@@ -1,6 +1,7 @@
-"""One model and parallel sentences of many languages: retrieval, identity, transfer of tags, alignment, agreement.
+"""One model and parallel sentences of many languages: retrieval, identity, transfer of tags, alignment.
 
-Depends on `activations`, `multilingual` and `crosslingual` (measures on two languages), `probes`, `cloze` and `models`.
+Depends on `activations`, `two_languages` and `crosslingual` (measures on two languages), `probes`, `cloze`, `models`,
+`runs` and `figures`.
 A corpus maps a language to its sentences (objects with `words` and `upos`), row i of every language saying the same.
 English is compared with each of the others; layers stand first, items last; section 8 of the survey.
 """
@@ -12,27 +13,36 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bertology_utils import figures
 from bertology_utils.activations import word_vectors
-from bertology_utils.instruments.cloze import fill_in, hits_at, mask_word, single_piece, word_scores
+from bertology_utils.figures import Figure
+from bertology_utils.instruments.cloze import fill_in, hits_at, mask_word, single_piece
 from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe
 from bertology_utils.language.ten_languages import LANGUAGES, PIVOT, ParallelSentence, gold_alignment, parallel_corpus
 from bertology_utils.project import RANDOM_PREFIX
+from bertology_utils.runs import TWIN, Runs
 from bertology_utils.samples import by_unit
+from bertology_utils.studies.mbert.crosslingual import (
+    language_share,
+    lexical_retrieval,
+    parallel_similarity,
+    selected,
+)
 from bertology_utils.tuning.two_languages import alignment_f1, centred, language_probe, mutual_nearest
 
 if TYPE_CHECKING:
-    from bertology_utils.language.pairs import MinimalPair
     from bertology_utils.models import Specimen
 
 Corpus = Mapping[str, Sequence]
 ByLanguage = dict[str, np.ndarray]
 MULTILINGUAL = "pocket-mbert"
+INDO_EUROPEAN = ("Germanic", "Romance", "Slavic", "Indic")
 CLOSED = ("ADP", "AUX", "DET")
 STOP = "PUNCT"
 
@@ -62,6 +72,24 @@ def multilingual_specimen(specimen: Specimen) -> Specimen:
     if specimen.has_mlm_head and len(known_languages(specimen)) >= len(LANGUAGES) - 1:
         return specimen
     return load(RANDOM_PREFIX * specimen.is_random + MULTILINGUAL)
+
+
+def multilingual_models(specimen: Specimen, twins: int) -> Runs:
+    """`multilingual_specimen` beside `twins` untrained twins, each with other weights."""
+    from bertology_utils.models import twin
+
+    model = multilingual_specimen(specimen)
+    first = twin(model)
+    return Runs(model, first, tuple(twin(model, first.seed + i) for i in range(1, twins)))
+
+
+def one_meaning(corpus: Corpus) -> list[dict[str, str]]:
+    """The longest of the first twenty sentences (by its English words) in every language, a row of a table each."""
+    longest = max(range(20), key=lambda row: len(corpus[PIVOT][row].words))
+    return [
+        {"language": about.name, "family": about.family, "order": about.order, "sentence": corpus[code][longest].text}
+        for code, about in LANGUAGES.items()
+    ]
 
 
 def blanks_filled(specimen: Specimen, corpus: Corpus, seed: int = 0) -> dict[str, np.ndarray]:
@@ -127,6 +155,16 @@ def pool(scores: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.concatenate([np.asarray(values, dtype=float) for values in scores.values()], axis=-1)
 
 
+def without_english(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """All languages but the one that the others are compared with."""
+    return {code: rows for code, rows in corpus.items() if code != PIVOT}
+
+
+def of_other_scripts(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """The languages that share no letter with English."""
+    return {code: rows for code, rows in corpus.items() if LANGUAGES[code].script != "Latin"}
+
+
 # ---------------------------------------------------------------- what items share
 #
 # The languages are those that the book has; what was drawn is what their sentences say.
@@ -142,6 +180,57 @@ def words_of(corpus: Corpus) -> list[str]:
     return [str(row.identity) for rows in corpus.values() for row in rows for tag in row.upos if tag != STOP]
 
 
+def held_out(scores: Mapping[str, np.ndarray], units: Sequence[str]) -> np.ndarray:
+    """Every second item at the layer that is best on the others, by what the sentences say: (units,).
+
+    Args:
+        scores: language -> (layers + 1, items), or (items,) where no model is asked.
+        units: of all items, in the order of `pool`.
+    """
+    return by_unit(selected(np.atleast_2d(pool(scores))), units[1::2])
+
+
+def in_the_middle(
+    vectors: Vectors, measures: Mapping[str, Callable[[Tensor, Tensor], np.ndarray]], asked: Corpus
+) -> dict[str, np.ndarray]:
+    """Named measures at the middle layer, English with each other language, by what the `asked` sentences say."""
+    units = sentences_of(asked)
+    return {name: by_unit(pool(with_english(vectors, how))[vectors.middle], units) for name, how in measures.items()}
+
+
+def together(*runs: Runs) -> Runs:
+    """The named samples of several runs in one."""
+    return Runs.joined(**{name: run[name] for run in runs for name in run.model})
+
+
+def language_bars(runs: Runs, ylabel: str, beside: Mapping[str, ByLanguage], **options: Any) -> Figure:
+    """Model and untrained twin in each language, at the layer that is best for the model over all of them.
+
+    Args:
+        runs: language -> (layers + 1, items) of each side.
+        beside: name -> language -> (items,) of controls that know no model.
+        options: as of `figures.bars`.
+    """
+    layer = int(pool(runs.model).mean(1).argmax())
+    shown = {
+        LANGUAGES[code].name: {
+            "model": scores[layer],
+            TWIN: runs.twin[code][layer],
+            **{name: values[code] for name, values in beside.items()},
+        }
+        for code, scores in runs.model.items()
+    }
+    return figures.bars(shown, controls=(TWIN, *beside), ylabel=f"{ylabel}, layer {layer}", **options)
+
+
+def counting_words(corpus: Corpus) -> ByLanguage:
+    """Retrieval from English by counting common words: language -> (sentences,)."""
+    english = [row.words for row in corpus[PIVOT]]
+    return {
+        code: lexical_retrieval(english, [row.words for row in rows]) for code, rows in without_english(corpus).items()
+    }
+
+
 # ---------------------------------------------------------------- languages
 
 
@@ -154,6 +243,35 @@ def language_identity(vectors: Vectors, layer: int = -1, limit: int = 100) -> di
     labels = [place for place, v in enumerate(rows) for _ in v]
     kinds = {"language_id": lambda v: v, "centred_language_id": centred}
     return {name: language_probe(torch.cat([how(v) for v in rows]), labels) for name, how in kinds.items()}
+
+
+def told_apart(vectors: Vectors, corpus: Corpus, limit: int = 100) -> dict[str, Any]:
+    """`language_identity` by what the sentences say, and the chance of guessing."""
+    units = sentences_of({code: rows[:limit] for code, rows in corpus.items()})
+    found = language_identity(vectors, limit=limit)
+    return {name: by_unit(right, units) for name, right in found.items()} | {"chance": 1 / len(LANGUAGES)}
+
+
+def language_space(vectors: Vectors, corpus: Corpus) -> dict[str, np.ndarray]:
+    """How near translations are at the middle and last layer, and how much of the last one's variance is language.
+
+    Samples of what the sentences say: `similarity_middle` and `similarity_last` as in `parallel_similarity`,
+    `total_variance` and `language_variance` as in `language_share`; singh2019bert.
+    """
+    likeness, others = pool(with_english(vectors, parallel_similarity)), sentences_of(without_english(corpus))
+    total, language = language_share(*(sentences[-1] for sentences in vectors.sentences.values()))
+    every = sentences_of(corpus)
+    return {
+        "similarity_middle": by_unit(likeness[vectors.middle], others),
+        "similarity_last": by_unit(likeness[-1], others),
+        "total_variance": by_unit(total, every),
+        "language_variance": by_unit(language, every),
+    }
+
+
+def kinship() -> list[str]:
+    """Whether each of the ten languages is Indo-European, in words."""
+    return ["Indo-European" if about.family in INDO_EUROPEAN else "other" for about in LANGUAGES.values()]
 
 
 def centroid_map(vectors: Vectors, layer: int) -> np.ndarray:
@@ -280,18 +398,17 @@ def links_found(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
     return found
 
 
-def agreement_nouns(languages: Mapping[str, Sequence[MinimalPair]]) -> list[str]:
-    """The noun of each pair, in the order of `pool`: pairs share it, in all languages."""
-    return [str(pair.condition["noun"]) for pairs in languages.values() for pair in pairs]
+def diagonal_f1(alignments: Sequence[Alignment]) -> float:
+    """Mean F1 of aligning the first word with the first, the second with the second, and so on."""
+    return float(np.mean([alignment.diagonal for alignment in alignments]))
 
 
-def right_forms(specimen: Specimen, pairs: Sequence[MinimalPair]) -> np.ndarray:
-    """Is the agreeing form likelier than the other one at its place? 0/1 (pairs,).
-
-    The forms may have several pieces: log P of each, with itself and the later ones masked, summed over the word.
-    """
-    sentences = [words for pair in pairs for words in (pair.good, pair.bad)]
-    places = [pair.focus for pair in pairs for _ in range(2)]
-    scores = word_scores(specimen, sentences, only=places)
-    good, bad = np.array([score[place] for score, place in zip(scores, places, strict=True)]).reshape(-1, 2).T
-    return (good > bad).astype(float)
+def alignment_samples(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
+    """Samples of what the sentences say, of the odd pairs: `alignment`, F1 at the layer that is best on the even ones,
+    `diagonal`, F1 of the words' places, and the shares of `links_found`."""
+    units = [alignment.unit for alignment in alignments[1::2]]
+    return {
+        "alignment": by_unit(selected(alignment_scores(alignments)), units),
+        "diagonal": by_unit([alignment.diagonal for alignment in alignments[1::2]], units),
+        **links_found(alignments),
+    }

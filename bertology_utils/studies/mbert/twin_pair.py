@@ -1,8 +1,9 @@
 """English and its twin in other letters, read by one small model: what shared words are worth, over seeds.
 
-Depends on `parallel` (vectors, tags), `multilingual` (retrieval), `models`; `grammaticality` writes the csv file. The
-pair of wang2019crosslingual: one arm shares no word with English, the other two word types in five. A shared word is
-tagged right by itself, so words in other letters are counted apart: they tell whether shared words help the rest.
+Depends on `parallel_text` (vectors, tags), `two_languages` (retrieval), `models` and `figures`; `grammaticality` writes
+the csv file. The pair of wang2019crosslingual: one arm shares no word with English, the other two word types in five. A
+shared word is tagged right by itself, so words in other letters are counted apart: they tell whether shared words help
+the rest.
 """
 
 from collections import defaultdict
@@ -13,6 +14,8 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from bertology_utils import figures
+from bertology_utils.figures import Figure
 from bertology_utils.files import read_csv
 from bertology_utils.language.ten_languages import PIVOT, ParallelSentence
 from bertology_utils.models import Specimen, embedded_models, load, twin
@@ -132,6 +135,11 @@ def untrained(arm: str) -> str:
     return f"{arm}, untrained"
 
 
+def recorded_lines(measure: str, scores: Mapping[str, np.ndarray], caption: str = "") -> Figure:
+    """A measure over layers, the arms and their untrained copies: (layers + 1, seeds) each."""
+    return figures.layer_lines(scores, controls=list(map(untrained, ARMS)), ylabel=measure, caption=caption)
+
+
 def gain(scores: Mapping[str, np.ndarray]) -> Measurement:
     """What shared words add, in points, over seeds: the mean of layers 1 to L, overlapping minus apart."""
     return _difference(*(100 * scores[arm][1:].mean(0) for arm in ARMS))
@@ -155,6 +163,20 @@ def told(measure: str, scores: Mapping[str, np.ndarray]) -> str:
         f"Shared words add {gain(scores)} to {measure}, as the mean of the blocks. Without what they add to untrained "
         f"copies, {learnt} remain: {judged}."
     )
+
+
+def asked_here(known: Sequence, unseen: Sequence) -> str:
+    """The embedded models of both arms, asked now: the mean of each measure over their blocks, in words."""
+    return "\n\n".join(
+        _scores_in_words(model, twin_scores(model, overlap, known, unseen), len(unseen))
+        for arm, overlap in ARMS.items()
+        for model in embedded_arm(arm)
+    )
+
+
+def _scores_in_words(model: Specimen, scores: Scores, sentences: int) -> str:
+    means = ", ".join(f"{measure} {values[1:].mean():.2f}" for measure, values in scores.items())
+    return f"`{model.name}` asked here, {sentences} sentences, mean of its blocks: {means}."
 
 
 def _difference(apart: np.ndarray, overlapping: np.ndarray) -> Measurement:

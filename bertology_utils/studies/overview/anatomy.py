@@ -227,17 +227,12 @@ def unigram_hits(specimen: Specimen, train: Sequence[Sequence[str]], targets: np
     return (targets == counts.most_common(1)[0][0]).astype(float)
 
 
-def has_next_sentence_head(specimen: Specimen) -> bool:
-    """Whether the model kept the head of its second pre-training task; most releases do not."""
-    return hasattr(getattr(specimen.model, "cls", None), "seq_relationship")
-
-
 @torch.inference_mode()
 def next_sentence_score(
     specimen: Specimen, first: Sequence[Sequence[str]], second: Sequence[Sequence[str]]
 ) -> np.ndarray:
     """Log odds that the second text follows the first, (pairs,), from the head of devlin2019bert's second task."""
-    if not has_next_sentence_head(specimen):
+    if not specimen.has_next_sentence_head:
         raise BertologyError(f"{specimen.name} has no next-sentence head.")
     head = specimen.model.cls.seq_relationship
     scores = np.zeros(len(first))

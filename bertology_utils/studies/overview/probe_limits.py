@@ -1,26 +1,64 @@
-"""What a probe does not show: a property that only a deeper probe finds, and one that is found but not used.
+"""What a probe does not show: whose knowledge it finds, what a deeper one would find, and what is found but not used.
 
-Depends on `probes` and `controls` (probes and removal), `activations`, `anatomy` and `stories` (the words); two small
-demonstrations for the limits that the survey names.
+Depends on `probes` and `controls` (probes, control tasks and removal), `activations`, `grammar`, `anatomy` and
+`stories` (the words); small demonstrations for the limits that the survey names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from random import Random
 
 import numpy as np
 import torch
 
-from bertology_utils.activations import hidden_batches, sentence_vectors
+from bertology_utils.activations import hidden_batches, sentence_vectors, word_vectors
 from bertology_utils.instruments.cloze import Query
-from bertology_utils.instruments.controls import RemovedSubspace, class_mean_projection
-from bertology_utils.instruments.probes import probe_correctness, train_probe
+from bertology_utils.instruments.controls import ControlTask, RemovedSubspace, class_mean_projection, selectivity
+from bertology_utils.instruments.probes import encode_labels, probe_correctness, stack_words, train_probe
+from bertology_utils.language.grammar import Sentence, generate
 from bertology_utils.models import Specimen
+from bertology_utils.samples import UnitSamples, by_unit
 from bertology_utils.studies.overview.anatomy import masked_queries, masked_scores
 from bertology_utils.studies.overview.stories import ANIMALS, PEOPLE
 from bertology_utils.text import Encoding
+
+
+@dataclass(frozen=True)
+class TagTask:
+    """Word classes of generated sentences, and the control task of hewitt2019designing: a random class for each word.
+
+    Both hold two parts, of training and of test words; `words` are the latter.
+    """
+
+    sentences: tuple[list[Sentence], list[Sentence]]
+    tags: tuple[list[str], list[str]]
+    control: tuple[list[str], list[str]]
+    words: list[str]
+
+    @classmethod
+    def of(cls, n: int, seed: int = 0) -> TagTask:
+        """`n` sentences for training and as many for testing."""
+        sentences = tuple(generate(n, seed=seed + part) for part in (0, 1))
+        words, tags = (
+            tuple([item for s in part for item in getattr(s, name)] for part in sentences) for name in ("words", "upos")
+        )
+        random_task = ControlTask.of(tags[0], seed)
+        return cls(sentences, tags, tuple(random_task.labels(part) for part in words), words[1])
+
+    def selectivity(self, specimen: Specimen, hidden: int) -> UnitSamples:
+        """Accuracy on word classes less that on random ones, of a probe on the last layer but one; over words.
+
+        hidden: units of the probe's hidden layer; 0 is a linear probe.
+        """
+        features = [stack_words(word_vectors(specimen, [s.words for s in part]))[-2:-1] for part in self.sentences]
+        scores = []
+        for targets in (self.tags, self.control):
+            train, test, _ = encode_labels(*targets)
+            scores.append(probe_correctness(features[0], train, features[1], test, hidden=hidden)[0])
+        return by_unit(selectivity(*scores), self.words)
 
 
 def same_kind(n: int, split: str = "train", seed: int = 0) -> tuple[list[list[str]], np.ndarray]:

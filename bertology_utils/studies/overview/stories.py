@@ -74,11 +74,22 @@ class SecondSegments:
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def places(self) -> list[str]:
+        """Where in the stories each item stands, whichever telling it is of."""
+        return [str(item % (3 * len(STORIES))) for item in range(len(self))]
+
 
 def tell(story: int, random: Random) -> list[list[str]]:
     """One telling of a story with two drawn names: eight sentences of words."""
     x, y = random.sample(NAMES, 2)
     return [[*sentence.split(), "."] for sentence in STORIES[story].format(x=x, y=y).split(" .") if sentence.split()]
+
+
+def told_once(seed: int = 0) -> list[list[str]]:
+    """The sentences of all stories, each told once."""
+    random = Random(seed)
+    return [sentence for story in range(len(STORIES)) for sentence in tell(story, random)]
 
 
 def second_segments(tellings: int = 2, seed: int = 0) -> SecondSegments:

@@ -1,20 +1,25 @@
 """Numbers in vectors (wallace2019nlp): values read by regression, and what pieces do to neighbouring numbers.
 
-Depends on `activations` for vectors, on `probes` for the regression and on `semantic_tasks` for the carrier sentence.
+Depends on `activations` for vectors, on `probes` for the regression and on `semantic_tasks` for the carrier sentence;
+what the study's figure showed is told by its claim.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from bertology_utils.activations import vectors_at
 from bertology_utils.errors import BertologyError
+from bertology_utils.figures import Figure, scatter
 from bertology_utils.instruments.probes import fit_ridge
 from bertology_utils.language.semantic_tasks import NUMBER_PLACE, number_sentence
 from bertology_utils.models import Specimen
+from bertology_utils.studies.semantics.span_probes import pair_features
+from bertology_utils.verdicts.claims import claim_by_id
 
 
 def number_vectors(specimen: Specimen, values: Sequence[float]) -> torch.Tensor:
@@ -65,6 +70,97 @@ def explained(predicted: np.ndarray, values: Sequence[float]) -> np.ndarray:
     """One minus the squared error over the mean squared deviation, (items,): the mean over items is R squared."""
     values = np.asarray(values, dtype=float)
     return 1 - (predicted - values) ** 2 / ((values - values.mean()) ** 2).mean()
+
+
+def readable(features: torch.Tensor, values: Sequence[float], share: float = 0.8) -> np.ndarray:
+    """How much of the variance of new numbers a regression on the first `share` of them explains, see `explained`."""
+    cut = int(share * len(values))
+    _, predicted = read_values(features[:, :cut], values[:cut], features[:, cut:])
+    return explained(predicted, values[cut:])
+
+
+def numeracy(specimen: Specimen, numbers: Mapping[str, Sequence[float]]) -> dict[str, np.ndarray]:
+    """`readable` of each list of numbers from the specimen's vectors, and `<list>_digits` from their digits alone."""
+    vectors = {name: readable(number_vectors(specimen, values), values) for name, values in numbers.items()}
+    digits = {f"{name}_digits": readable(digit_one_hots(list(map(str, v))), v) for name, v in numbers.items()}
+    return vectors | digits
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """A range of numbers, of which a `share` is learnt, and a range that lies beyond it."""
+
+    inner: Sequence[int]
+    outer: Sequence[int]
+    share: float = 0.7
+
+    @property
+    def cut(self) -> int:
+        return int(self.share * len(self.inner))
+
+    def errors(self, specimen: Specimen) -> dict[str, np.ndarray]:
+        """Squared errors of new numbers `inside` and `outside` of the range: (numbers,) each.
+
+        `planted`: outside, with the values planted into all vectors, which the regression must read; `spread`: inside,
+        of always guessing the mean.
+        """
+        known, beyond = number_vectors(specimen, self.inner), number_vectors(specimen, self.outer)
+        planted = [
+            plant_values(vectors, values, np.std(self.inner))
+            for vectors, values in ((known, self.inner), (beyond, self.outer))
+        ]
+        new, learnt = self.inner[self.cut :], self.inner[: self.cut]
+        sides = {
+            "inside": (known, known[:, self.cut :], new),
+            "outside": (known, beyond, self.outer),
+            "planted": (*planted, self.outer),
+        }
+        errors = {
+            name: (read_values(features[:, : self.cut], learnt, asked)[1] - np.array(values)) ** 2
+            for name, (features, asked, values) in sides.items()
+        }
+        return errors | {"spread": (np.array(new) - np.mean(learnt)) ** 2}
+
+    def figure(self, specimen: Specimen) -> Figure:
+        """Each new number and what is read for it."""
+        known, beyond = number_vectors(specimen, self.inner), number_vectors(specimen, self.outer)
+        new = self.inner[self.cut :]
+        asked = torch.cat([known[:, self.cut :], beyond], dim=1)
+        truth = np.array([*new, *self.outer])
+        _, read = read_values(known[:, : self.cut], self.inner[: self.cut], asked)
+        squares = (read - truth) ** 2
+        ratio = (squares[len(new) :].mean() / squares[: len(new)].mean()) ** 0.5
+        caption = (
+            f"Numbers read by a probe that learnt on {min(self.inner)} to {max(self.inner)}. "
+            f"{claim_by_id('numbers-no-extrapolation').figure} Here the root mean squared error is {ratio:.1f} times "
+            "as large outside."
+        )
+        groups = ["new, inside the range"] * len(new) + ["outside"] * len(self.outer)
+        points = np.column_stack([truth, read])
+        return scatter(points, identity=True, xlabel="number", ylabel="number read", groups=groups, caption=caption)
+
+
+def root_mean_squares(errors: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """The root of the mean of each list of squared errors."""
+    return {name: float(values.mean() ** 0.5) for name, values in errors.items()}
+
+
+Pairs = Sequence[tuple[int, int]]
+
+
+def sum_errors(specimen: Specimen, learnt: Pairs, inside: Pairs, outside: Pairs) -> dict[str, float]:
+    """Root mean squared errors of the sums of pairs of numbers below 100, read from their vectors side by side.
+
+    The regression learns the sums of some pairs, and is asked those of others, `inside` and `outside` of their range.
+    """
+    small = number_vectors(specimen, range(100))
+    known, *asked = (
+        pair_features(*(small[:, list(side)] for side in zip(*pairs, strict=True)))
+        for pairs in (learnt, inside, outside)
+    )
+    _, read = read_values(known, [sum(pair) for pair in learnt], torch.cat(asked, dim=1))
+    squares = (read - np.array([sum(pair) for pair in (*inside, *outside)])) ** 2
+    return root_mean_squares({"inside": squares[: len(inside)], "outside": squares[len(inside) :]})
 
 
 def shared_digits(first: Sequence[str], second: Sequence[str]) -> float:

@@ -6,7 +6,7 @@ specimen and returns named samples; words come from the grammar's test split.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 import numpy as np
@@ -25,7 +25,7 @@ from bertology_utils.samples import by_unit
 BE = ("is", "are", "was", "were")
 
 
-def agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+def by_attractors(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Agreement by number of attractors, with two baselines that need no syntax (goldberg2019assessing).
 
     Keys `attractors_0` ... `attractors_3`, `nonsense`, `agreeing` (one noun of the same number between), `unigram`
@@ -156,6 +156,15 @@ def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = E
             specimen, [item.words for item in items], [item.place for item in items], forms)), pairs)
         for name, items in variants.items()
     }  # fmt: skip
+
+
+def left_without_subject(right: Mapping[str, np.ndarray]) -> float:
+    """Of `damaged_agreement`: the part of the intact sentence's lead over guessing that `headless` keeps.
+
+    A lead under 0.05 counts as 0.05, as on the axis of the conflict.
+    """
+    lead = {name: values.mean() - 0.5 for name, values in right.items()}
+    return lead["headless"] / max(lead["intact"], 0.05)
 
 
 def _rivalled(specimen: Specimen, n: int, seed: int, source: str) -> list[MinimalPair]:

@@ -7,7 +7,7 @@ test split.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -112,9 +112,9 @@ def damaged_inputs(specimen: Specimen, n: int, seed: int = 0, source: str = EMBE
     """Do the first guesses for a sentence's last word survive damage to what stands before it? (ettinger2019what)
 
     `source` as in `material.sentences`. 0/1 `(n,)`: same first guess after shuffling words (`shuffled`), pairs
-    (`shuffled_2`) and triples of words (`shuffled_3`), with the last half of the words only (`half`), the last two
-    (`last_2`) and with random words (`random_context`); `competence`: the intact context makes the true word more
-    probable than random words do.
+    (`pairs_shuffled`) and triples of words (`triples_shuffled`), with the last half of the words only (`half`), the
+    last two (`last_two_kept`) and with random words (`random_context`); `competence`: the intact context makes the
+    true word more probable than random words do.
     """
     long = [s for s in material.sentences(n, seed, "test", source) if len(s.words) > 5]
     items = [(s.words, _last_word(s)) for s in long]
@@ -122,10 +122,10 @@ def damaged_inputs(specimen: Specimen, n: int, seed: int = 0, source: str = EMBE
     pool = [word for words, _ in items for word in words[:-1]]
     variants = {
         "shuffled": [shuffle_words(*item, rng) for item in items],
-        "shuffled_2": [shuffle_words(*item, rng, 2) for item in items],
-        "shuffled_3": [shuffle_words(*item, rng, 3) for item in items],
+        "pairs_shuffled": [shuffle_words(*item, rng, 2) for item in items],
+        "triples_shuffled": [shuffle_words(*item, rng, 3) for item in items],
         "half": [truncate(*item, (item[1] + 1) // 2) for item in items],
-        "last_2": [truncate(*item, 2) for item in items],
+        "last_two_kept": [truncate(*item, 2) for item in items],
     }
     noise = _distributions(specimen, [random_context(*item, pool, rng) for item in items])
     intact = _distributions(specimen, [Perturbed(*item) for item in items])
@@ -218,6 +218,12 @@ def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
     majority = max(map(answers.count, classes)) / len(answers)
     found = {name: by_unit(values, answers) for name, values in found.items()}
     return found | {"table": table, "majority": np.array(majority)}
+
+
+def by_template(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Of `template_spread`: the hits of each template, (facts,), by the template filled with one of them."""
+    names = [text.format(ax="a robin", x="robin", an="a") for text in CLASS_TEMPLATES]
+    return dict(zip(names, found["table"], strict=True))
 
 
 def _hits(specimen: Specimen, template: str, known: Sequence[tuple[str, str]], classes: Sequence[str]) -> np.ndarray:

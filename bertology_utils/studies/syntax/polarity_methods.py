@@ -1,22 +1,23 @@
 """One phenomenon, five methods: what each says of the licensor and the scope of polarity items.
 
 After warstadt2019investigating, whose point is that the methods disagree. Depends on `pair_sets` (items), `probes`
-(readouts of frozen vectors, where the study fine-tunes the model) and `syntax_clozes` (the cloze).
+(readouts of frozen vectors, where the study fine-tunes the model) and `agreement` (the cloze).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
 
 from bertology_utils.activations import sentence_vectors
-from bertology_utils.data.pair_sets import npi_pairs
+from bertology_utils.data.material import EMBEDDED
+from bertology_utils.data.pair_sets import matched_npi_pairs, npi_pairs
 from bertology_utils.instruments.probes import train_probe
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import Specimen
-from bertology_utils.studies.syntax.clozes import preferences
+from bertology_utils.studies.syntax.agreement import preferences
 
 CONDITIONS = ("licensor", "scope")
 
@@ -59,6 +60,25 @@ def feature_probes(specimen: Specimen, train: int, test: int, seed: int = 0, **s
         odds = _readout(_vectors(specimen, known), **settings)(_vectors(specimen, asked))
         found[name] = np.mean([odds[0] > 0, odds[1] < 0], axis=0)
     return found
+
+
+def cloze_choices(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+    """Is a polarity item more probable with its `licensor`, and inside its `scope`? 0/1 (warstadt2019investigating).
+
+    Both conditions hold the same environments, as in `pair_sets.matched_npi_pairs`.
+    """
+    sets = matched_npi_pairs(n, seed=seed, source=source)
+    return {name: preferences(specimen, pairs) for name, pairs in sets.items()}
+
+
+def kindest_and_hardest(found: Mapping[str, np.ndarray]) -> tuple[str, str]:
+    """Of one condition of `five_methods`: the names of the methods with the highest and the lowest mean."""
+    return tuple(choose(found, key=lambda name: found[name].mean()) for choose in (max, min))
+
+
+def leads_of_licensors(found: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float]:
+    """Of `five_methods`: by how much each method judges licensors better than scope, in accuracy."""
+    return {name: values.mean() - found["scope"][name].mean() for name, values in found["licensor"].items()}
 
 
 def _trained_methods(joint: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:

@@ -6,16 +6,19 @@ Layers are chosen on development items, and scored on others; trained probes com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import compress
 
 import numpy as np
 import torch
 
+from bertology_utils import figures
+from bertology_utils.absent import unless_absent
 from bertology_utils.activations import sentence_vectors, token_table_vectors, word_vectors
 from bertology_utils.data.ambiguous_order import TASKS, pointed_sentences
 from bertology_utils.data.material import EMBEDDED, Treebank, same_words
 from bertology_utils.data.pair_sets import agreement_pairs
+from bertology_utils.figures import Figure
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.attention import attention_maps, word_level_map
 from bertology_utils.instruments.attention_trees import LayerScores
@@ -26,11 +29,13 @@ from bertology_utils.language.grammar_trees import Phrase, Sentence
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.language.perturbations import shuffle_words
 from bertology_utils.models import Specimen
+from bertology_utils.runs import Runs
 from bertology_utils.samples import by_unit
-from bertology_utils.studies.syntax.clozes import unit_of
+from bertology_utils.studies.syntax.agreement import unit_of
 
 ANCESTORS = ("parent", "grandparent", "great_grandparent")
 LABELS = ("upos", "chunks", "deprels", *ANCESTORS)
+TASKS_OF_WORDS = {"pos": "upos", "chunk": "chunks", "deprel": "deprels"}
 
 
 def word_labels(sentences: Sequence[Sentence], task: str) -> list[str]:
@@ -70,6 +75,47 @@ def label_sweep(
 def scored_labels(bank: Treebank, part: str, task: str) -> list[str]:
     """The labels of the words of a part that count there; see `Treebank.scored`."""
     return list(compress(word_labels(getattr(bank, part), task), bank.scored(part)))
+
+
+def word_samples(scores: Mapping[str, LayerScores], bank: Treebank) -> dict[str, np.ndarray]:
+    """Of `label_sweep`: `pos`, `chunk`, `deprel` at their best layers, and `pos_layer_0` ..., over word types."""
+    types = scored_labels(bank, "test", "words")
+    found = {task: (scores[key].best_test, scores[key].test[0]) for task, key in TASKS_OF_WORDS.items()}
+    named = {task: best for task, (best, _) in found.items()} | {f"{t}_layer_0": low for t, (_, low) in found.items()}
+    return {name: by_unit(values, types) for name, values in named.items()}
+
+
+def word_lines(scores: Mapping[str, LayerScores]) -> dict[str, np.ndarray]:
+    """Of `label_sweep`: the mean accuracy of `pos`, `chunk` and `deprel` at each layer that was read, (layers,)."""
+    return {task: scores[key].test.mean((1, 2)) for task, key in TASKS_OF_WORDS.items()}
+
+
+def ancestor_samples(scores: Mapping[str, LayerScores], bank: Treebank) -> dict[str, np.ndarray]:
+    """Of `label_sweep`: each of `ANCESTORS` at its best layer, `(seeds, items)`, and its `ancestor_baselines`.
+
+    Keys `parent`, `parent_by_tag` ..., and `parent_gain`, a number: the share of the way that the probe goes from the
+    guess by the tag that was read to perfection.
+    """
+    found: dict[str, np.ndarray] = {}
+    for level in ANCESTORS:
+        guesses = ancestor_baselines(bank, level, scores["upos"].read)
+        right, by_tag = scores[level].best_test, guesses["by_tag"].mean()
+        found |= {level: right, f"{level}_gain": (right.mean() - by_tag) / (1 - by_tag)}
+        found |= {f"{level}_{name}": guess for name, guess in guesses.items()}
+    return found
+
+
+@unless_absent
+def ancestor_bars(samples: Runs, caption: str) -> Figure:
+    """The probe of each level of `ancestor_samples`, in model and twin, beside three guesses."""
+    guesses = {"by_tag": "from the tag read", "by_gold_tag": "from the gold tag", "majority": "majority"}
+    groups = {
+        level.replace("_", "-"): {"model": samples.model[level], "twin": samples.twin[level]}
+        | {text: samples.model[f"{level}_{name}"] for name, text in guesses.items()}
+        for level in ANCESTORS
+    }
+    controls = ["twin", *guesses.values()]
+    return figures.bars(groups, controls=controls, ylabel="accuracy on unseen words", caption=caption)
 
 
 def ancestor_baselines(bank: Treebank, level: str, tags_read: np.ndarray) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ Scores and rules come from `grammaticality`, items from `pair_sets`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 import numpy as np
@@ -22,7 +23,7 @@ from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
 
-PLL_VARIANTS = {"one piece masked": SCORED, "later pieces too": "within_word_l2r", "whole word": "whole_word"}
+PLL_VARIANTS = {"one_piece": SCORED, "later_pieces": "within_word_l2r", "whole_word": "whole_word"}
 """What is masked beside the piece that is scored: salazar2020masked, then the two of kauf2023better."""
 
 
@@ -34,6 +35,12 @@ def paradigms(
     At most `n` pairs of a paradigm; see `suite`.
     """
     return {name: judgements(specimen, pairs, variant) for name, pairs in suite(n, seed, source).items()}
+
+
+def by_variant(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, float]:
+    """The share of pairs judged rightly, a mean over `paradigms`, by what is masked (`PLL_VARIANTS`)."""
+    found = {name: paradigms(specimen, n, seed, source, variant) for name, variant in PLL_VARIANTS.items()}
+    return {name: float(np.mean([right.mean() for right in by_name.values()])) for name, by_name in found.items()}
 
 
 def rules_of_paradigms(
@@ -72,6 +79,12 @@ def against_rules(judged: Runs, rules: Runs) -> list[dict[str, str]]:
     return rows
 
 
+@unless_absent
+def rules_table(judged: Runs, rules: Runs, caption: str) -> Figure:
+    """The rows of `against_rules` as a table."""
+    return figures.table(against_rules(judged, rules), caption=caption)
+
+
 CONTRASTS = {
     "only / even": ("only the {noun} could ever {verb} .", "even the {noun} could ever {verb} ."),
     "more than / at least": ("no {noun} saw more than {count} dogs .", "no {noun} saw at least {count} dogs ."),
@@ -89,3 +102,24 @@ def fixed_contrasts(specimen: Specimen, n: int, seed: int = 0) -> dict[str, dict
         pairs = [MinimalPair(*(tuple(f.format(**words).split()) for f in frames), 0, name) for words in drawn]
         found[name] = {"judged": judgements(specimen, pairs), "blind": baselines(specimen, pairs)["blind"]}
     return found
+
+
+def same_answers(found: Mapping[str, Mapping[str, np.ndarray]]) -> float:
+    """Of `fixed_contrasts`: the share of pairs judged alike with and without the words."""
+    return float(np.mean([(judged["judged"] == judged["blind"]).mean() for judged in found.values()]))
+
+
+@unless_absent
+def contrast_table(runs: Runs, caption: str) -> Figure:
+    """The shares of `fixed_contrasts` that are judged rightly, one row a network: the model and its random twins."""
+    networks = {"model": runs.model} | {f"random {i}": found for i, found in enumerate((runs.twin, *runs.others), 1)}
+    rows = [
+        {"network": network}
+        | {
+            f"{contrast}{', words masked' * (kind == 'blind')}": f"{right.mean():.0%}"
+            for contrast, judged in found.items()
+            for kind, right in judged.items()
+        }
+        for network, found in networks.items()
+    ]
+    return figures.table(rows, caption=caption)

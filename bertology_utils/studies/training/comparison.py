@@ -1,7 +1,7 @@
 """The comparison of pre-training objectives: what each variant gains over the base.
 
 Reads the table that `pretraining.compare` writes, or rows that were trained in a chapter, and draws them in the order
-in which section 6 of rogers2020primer sorts the proposals. Depends on `figures.dots` and scipy.
+in which section 6 of rogers2020primer sorts the proposals. Depends on `figures.dots`, `absent` and scipy.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
+from bertology_utils.absent import Absent, unless_absent
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.dots import Dots, dots
 from bertology_utils.figures.html import Figure
+from bertology_utils.files import read_csv
+from bertology_utils.pretraining.compare import RESULTS
+from bertology_utils.project import find_root
 from bertology_utils.statistics import LEVEL
 
 BASE = "nano"
@@ -57,6 +62,11 @@ class Difference:
     def exceeds(self) -> bool:
         """The interval leaves out zero."""
         return self.low > 0 or self.high < 0
+
+
+def recorded() -> list[dict[str, str]] | Absent:
+    """The table in the project's results; absent where none is recorded."""
+    return read_csv(find_root(Path(__file__).parent) / RESULTS) or Absent("no comparison of objectives is recorded")
 
 
 def measures(rows: Iterable[Row]) -> list[str]:
@@ -119,6 +129,7 @@ def by_axis(names: Iterable[str]) -> dict[str, list[str]]:
     return {axis: members for axis, members in (known | {OTHER: rest}).items() if members}
 
 
+@unless_absent
 def comparison_figure(rows: Sequence[Row], base: str = BASE, caption: str = "") -> Figure:
     """Dot plot: a row a variant, a panel a measure, a dot a seed, with the mean and its interval."""
     found = {measure: differences(rows, measure, base) for measure in measures(rows)}
@@ -156,6 +167,14 @@ def side_by_side(live: Sequence[Row], recorded: Sequence[Row]) -> str:
     here, there = differences(live), differences(recorded)
     both = [f"{name} {here[name].mean:+.3f} live, {there[name].mean:+.3f} recorded" for name in here if name in there]
     return f"In both tables: {'; '.join(both) or 'nothing'}."
+
+
+def report(live: Sequence[Row], table: Sequence[Row] | Absent) -> str:
+    """Which recorded variants differ on each measure, what both tables have, and how far to trust the recorded one."""
+    if isinstance(table, Absent):
+        return "The comparison is not recorded yet: `pretraining.compare.run_comparison` writes it."
+    found = [told(differences(table, measure), measure) for measure in measures(table)]
+    return "\n\n".join([*found, f"{side_by_side(live, table)} {trust(table)}"])
 
 
 def trust(rows: Iterable[Row]) -> str:

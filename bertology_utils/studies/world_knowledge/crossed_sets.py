@@ -44,6 +44,22 @@ def comparison_items(n: int, seed: int = 0, source: str = EMBEDDED) -> list[Cros
     return [crossed_clozes.compared(*pair) for pair in _sized_pairs(n, seed)]
 
 
+def thing_questions(n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, list[Crossed]]:
+    """Uses and sizes of things and their comparison, and what can be told of things that do not exist.
+
+    property_told and comparison_told tell the answer, sizes_told the two sizes behind a comparison.
+    """
+    sizes, compared = property_items(n, seed, source), comparison_items(n, seed, source)
+    return {
+        "affordance": affordance_items(n, seed, source),
+        "property": sizes,
+        "comparison": compared,
+        "property_told": crossed_clozes.invented_items(sizes),
+        "comparison_told": crossed_clozes.invented_items(compared),
+        "sizes_told": crossed_clozes.described_items(compared),
+    }
+
+
 def attribute_items(n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, list[Crossed]]:
     """`functional` and `perceptual` attributes: affordances and colours, or the kinds of properties of "forbes"."""
     if source == EMBEDDED:

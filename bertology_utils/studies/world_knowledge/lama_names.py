@@ -1,4 +1,4 @@
-"""What a name alone tells of LAMA's people: the test behind LAMA-UHN (poerner2019bert).
+"""What a name alone tells of people, invented ones and LAMA's: the test behind LAMA-UHN (poerner2019bert).
 
 Depends on `knowledge` (facts that were asked) and `cloze`. The study drops a fact where a part of the name, asked about
 as a name, gives the answer away; here the facts are divided by that, and both parts scored.
@@ -10,15 +10,44 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bertology_utils.data.material import EMBEDDED
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments import knowledge
 from bertology_utils.instruments.cloze import MASK, word_log_probability
 from bertology_utils.instruments.knowledge import RelationScores, filled, joined
+from bertology_utils.language.facts import invented_people
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
+from bertology_utils.verdicts.published import published
 
 FIRST = 3
 # What the objects of a relation of people are.
 KINDS = {"P19": "city", "P20": "city", "P27": "country", "P103": "language", "P1412": "language"}
+
+
+def example(people: int, seed: int) -> str:
+    """The birthplace of the first invented person whose name says another one, and the question."""
+    person = invented_people(people, False, seed)[0]
+    return " ".join((*person.statement(), *person.prompts("language")[0].words))
+
+
+def judged_by_name(
+    specimen: Specimen, found: Sequence[RelationScores], people: int, seed: int, source: str = EMBEDDED
+) -> dict[str, np.ndarray]:
+    """`knowledge.names_test` of so many invented people, who agree with their name and do not, or `names_test`."""
+    if source == EMBEDDED:
+        same, clashing = (invented_people(people, congruent, seed) for congruent in (True, False))
+        return knowledge.names_test(specimen, same, clashing)
+    return names_test(specimen, found)
+
+
+def published_losses() -> dict[str, float]:
+    """Share of BERT-base's right answers that are lost where facts that a name gives away are left out."""
+    return {
+        f"{name}, BERT-base": 1
+        - published("poerner2019bert", f"{name} UHN base") / published("petroni2019language", f"{name} base")
+        for name in ("T-REx", "Google-RE")
+    }
 
 
 def names_test(specimen: Specimen, found: Sequence[RelationScores]) -> dict[str, np.ndarray]:

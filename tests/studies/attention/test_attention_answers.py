@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertology_utils.absent import Absent
 from bertology_utils.data import registry
 from bertology_utils.data.rows import Labelled
 from bertology_utils.instruments.attention import attention_maps
@@ -66,3 +67,8 @@ def test_samples_of_a_tuned_model(tiny_eager):
     ranks = answers.attribution_samples(tiny_eager, runs, PAIRS, items=3, steps=2)
     assert {values.shape for values in ranks.values()} == {(2, 3)}
     assert all(np.abs(values).max() <= 1 for values in ranks.values())
+
+
+def test_without_a_task_there_are_no_tuned_models(tiny_eager):
+    task = answers.question_task(None)
+    assert isinstance(task, Absent) and answers.tuned_runs(tiny_eager, task, (0,)) is task

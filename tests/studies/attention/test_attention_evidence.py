@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
+from bertology_utils.absent import Absent
 from bertology_utils.instruments.attention import (
     STATISTICS,
     HeadStatistics,
@@ -14,24 +15,12 @@ from bertology_utils.instruments.attention import (
 )
 from bertology_utils.instruments.blocks import recorded_calls
 from bertology_utils.instruments.heads import ablated
-from bertology_utils.instruments.relations import RelationScore, map_patterns, relation_scores
-from bertology_utils.language import coreference
-from bertology_utils.language.grammar import generate
+from bertology_utils.instruments.relations import map_patterns
 from bertology_utils.studies.attention import critics, effects, evidence, recipes
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.classification_tasks import number_examples
 from bertology_utils.tuning.training import batches, finetune_seeds, run_seeds
 from bertology_utils.verdicts.predictions import parse
-
-
-@pytest.fixture(scope="module")
-def sentences():
-    return generate(24, split="test")
-
-
-@pytest.fixture(scope="module")
-def words(sentences):
-    return [list(s.words) for s in sentences]
 
 
 def test_pattern_shares_sum_to_one():
@@ -118,38 +107,6 @@ def test_two_words_are_compared_by_attention_summed_over_their_pieces(tiny_eager
     np.testing.assert_allclose(short, counts[2] / len(encoding), rtol=1e-5)
 
 
-def test_a_planted_average_gives_the_target_more_than_twice_its_share(tiny_eager, words):
-    links = [(1, 0)] * len(words)
-    found = evidence.planted_shares(tiny_eager, words, links)
-    sizes = [len(encoding) for encoding in encode_words(tiny_eager, words)]
-    counts = [pieces[0] for pieces in lengths_in_pieces(tiny_eager, words)]
-    plain = [0.8 + 0.2 * size / count for size, count in zip(sizes, counts, strict=True)]
-    np.testing.assert_allclose(found, plain, rtol=1e-5)
-    np.testing.assert_allclose(evidence.planted_shares(tiny_eager, words, links, part=0), 1, rtol=1e-5)
-
-
-def test_the_average_is_one_of_attention_and_not_of_hits():
-    """One strong head outweighs two that lean the other way: the average finds what most heads miss."""
-    right, wrong = (np.array(values)[None, None] for values in ([0.9, 0.1, 0.1], [0.1, 0.2, 0.2]))
-    found = {"antecedent": right, "rival": wrong}
-    assert evidence.antecedent_hits(found).tolist() == [[[1, 0, 0]]]
-    assert evidence.averaged_hits(found).tolist() == [1]
-    assert evidence.averaged_hits({"antecedent": wrong, "rival": right}).tolist() == [0]
-
-
-def test_the_head_of_the_separator_test_brings_its_hits(tiny_eager, sentences):
-    score = relation_scores(tiny_eager, sentences, minimum=5)["obj"]
-    found = evidence.applicable_separator_mass(tiny_eager, sentences[1::2], score)
-    for name, hits in (("head", score.head_hits), ("offset", score.offset_hits)):
-        assert found[name].mean() == pytest.approx(hits.mean()) and len(found[name]) == len(set(score.sentences))
-    assert (
-        found["applicable"].items + found["not_applicable"].items
-        == sum(  # one value a piece of a word
-            len(encoding) - 2 for encoding in encode_words(tiny_eager, [list(s.words) for s in sentences[1::2]])
-        )
-    )
-
-
 def test_a_sentence_without_punctuation_has_a_ratio_too(tiny_eager):
     bare = [["the", "king", "slept"], ["the", "king", "slept", "."]]
     ratio = evidence.special_ratio(tiny_eager, head_statistics(tiny_eager, bare), bare)
@@ -171,37 +128,6 @@ def test_rollout_follows_a_planted_path_and_keeps_half_at_each_place():
     found = critics.rollout(np.stack([shift, shift]))
     np.testing.assert_allclose(found[0], [0.25, 0.5, 0.25, 0])
     np.testing.assert_allclose(critics.rollout(np.full((5, 3, 3), 1 / 3)).sum(1), 1)
-
-
-def scored(right, of=100):
-    """A relation whose best head is right so often, and whose best offset never."""
-    hits = np.arange(of) < right
-    return RelationScore("x", 1, 0, "head", 1, hits, np.zeros(of, bool), np.full(of, "x"), np.arange(of))
-
-
-def test_a_relation_with_few_items_does_not_win_by_luck():
-    found = {"all": scored(9, 10), "rare": scored(3, 3), "frequent": scored(90)}
-    assert evidence.strongest_relations(found, 1) == ["frequent"]
-
-
-def test_three_relations_are_chosen_on_other_sentences_and_a_missing_one_is_not_made_up():
-    selection = {name: scored(right) for name, right in zip("abcd", (90, 80, 70, 60), strict=True)}
-    scores = {"all": scored(1), "b": scored(11), "c": scored(12), "d": scored(13), "e": scored(99)}
-    found = evidence.three_relations(scores, selection)
-    assert [found[name].sum() for name in ("first", "second", "third")] == [11, 12, 13]
-    assert not found["third_offset"].any()
-    assert evidence.three_relations({name: scores[name] for name in ("all", "b", "c", "e")}, selection) == {}
-
-
-def test_a_lead_that_one_of_many_relations_has_by_luck_is_not_clear():
-    """Two even halves differ by chance: of 100 relations without a lead some reach ten points and a 95 % interval."""
-    rng = np.random.default_rng(0)
-    names = [f"relation {i}" for i in range(100)]
-    made = {name: RelationScore(name, 1, 0, "head", 1, *rng.integers(2, size=(2, 60), dtype=bool), np.full(60, name),
-                                np.arange(60)) for name in names}  # fmt: skip
-    assert evidence.clear_relations(made) == []
-    assert sum(evidence.clear_relations({name: made[name]}) == [name] for name in names) >= 1
-    assert evidence.clear_relations(made | {"real": scored(40)}) == ["real"]
 
 
 def test_special_pieces_can_only_take_hits_away(tiny_eager, sentences):
@@ -265,74 +191,6 @@ def test_selection_does_not_see_the_scored_half():
     hits[::2, 1, 0] = 1  # lucky on the choosing half
     place, scored = evidence.best_on_even(hits)
     assert place == (1, 0) and scored.mean() == 0
-
-
-def candidates(n, holding, generator, heads=4):
-    """Dependents of six words, whose head stands one further on; `holding` heads lean to it, the others to nothing."""
-    gold = generator.integers(1, 6, size=n)
-    features = generator.random((n, 6, heads)) * 0.3
-    for i, g in enumerate(gold):
-        features[i, g, :holding] += 0.15
-    return evidence.Candidates(list(features), gold.tolist(), (gold - 1).tolist())
-
-
-def test_several_heads_find_what_two_hold_together():
-    generator = np.random.default_rng(0)
-    found = evidence.combined_heads(candidates(150, 2, generator), candidates(100, 2, generator))
-    for name in ("several", "combined"):
-        assert found[name].mean() > found["best"].mean() + 0.05
-    assert found["offset"].all()
-
-
-def test_where_one_head_holds_all_several_find_no_more():
-    generator = np.random.default_rng(0)
-    found = evidence.combined_heads(candidates(300, 1, generator), candidates(300, 1, generator))
-    assert found["several"].mean() < found["best"].mean() + 0.03
-
-
-def test_heads_are_added_while_they_add_anything_and_a_shorter_sentence_has_no_further_words():
-    gold = np.array([1, 0, 1])
-    one, rest = np.eye(2)[gold], np.zeros((3, 2))
-    assert evidence.greedy_heads(np.stack([rest, one], axis=-1), gold, 6) == [1]
-    assert evidence.greedy_heads(np.stack([rest, one], axis=-1), gold, 1) == [1]
-    padded = evidence._padded_features([np.zeros((2, 3)), np.zeros((4, 3))])
-    assert padded.shape == (2, 4, 3) and (padded[0, 2:] < padded[0, :2].min()).all()
-
-
-def test_samples_of_the_relation_table(tiny_eager, sentences):
-    scores = relation_scores(tiny_eager, sentences, minimum=12)
-    samples = evidence.score_samples(scores)
-    single, every = {name: score for name, score in scores.items() if name != "all"}, scores["all"]
-    wins = [score.head_hits.mean() > score.offset_hits.mean() for score in single.values()]
-    assert samples["wins"].mean() == pytest.approx(np.mean(wins))
-    assert len({(len(samples[name]), samples[name].items) for name in ("all_head", "all_offset", "oracle")}) == 1
-    mine = np.isin(every.names, list(single))  # the same edges for all three
-    assert samples["all_head"].mean() == pytest.approx(every.head_hits[mine].mean())
-    assert samples["oracle"].items == mine.sum() and len(samples["oracle"]) == len(set(every.sentences[mine]))
-    rows = evidence.relation_rows(scores, scores)
-    assert next(row for row in rows if row["relation"] == "det")["published head %"].startswith("94.3")
-
-
-def test_the_share_of_wins_spreads_as_other_sentences_would_have_made_it():
-    """Ten relations, half of them with a lead near zero: the error is that of the share over drawn sentences."""
-    leads = np.array([0.5] * 5 + [0.52] * 5)
-
-    def drawn(seed):
-        rng = np.random.default_rng(seed)
-        return [RelationScore(str(i), 1, 0, "head", 1, rng.random(200) < lead + 0.1 * (i < 5), rng.random(200) < 0.5,
-                              np.full(200, str(i)), np.arange(200)) for i, lead in enumerate(leads)]  # fmt: skip
-
-    found = [evidence.share_of_wins(drawn(seed)) for seed in range(60)]
-    errors = np.mean([values.std(ddof=1) / np.sqrt(200) for values in found])
-    assert 0.7 < errors / np.std([values.mean() for values in found]) < 1.6
-    sure = [scored(90), scored(95)]
-    np.testing.assert_array_equal(evidence.share_of_wins(sure), 1)
-
-
-def test_frame_pairs_keep_their_distance(sentences):
-    for index, (verb, filler), (a, b) in evidence.frame_edges(sentences):
-        assert filler - verb == b - a and sentences[index].upos[verb] == "VERB"
-        assert sentences[index].heads[a] != b and sentences[index].heads[b] != a
 
 
 def test_gradient_of_the_separator_is_the_slope_of_the_loss(tiny_eager, words):
@@ -475,16 +333,6 @@ def test_the_relation_shown_is_one_where_the_recipes_disagree_and_a_head_has_roo
     assert found["directed_offset"].mean() == 1
 
 
-def test_a_planted_head_is_as_good_as_it_was_planted(tiny_eager):
-    items = coreference.coreferences(40, split="test")
-    shares = {right: evidence.planted_antecedents(tiny_eager, items, right=right) for right in (0, 0.8, 1)}
-    assert shares[1].shape == (40, 1, 1) and shares[1].all() and not shares[0].any()
-    assert 0.6 < shares[0.8].mean() < 1
-    assert [a + b for a, b in zip(coreference.nearest_hits(items), coreference.farther_hits(items), strict=True)] == [
-        1.0
-    ] * 40
-
-
 def test_weights_dealt_out_in_their_own_order_change_nothing(tiny_eager, words):
     [encoding] = encode_words(tiny_eager, words[:1])
     inputs, place = model_inputs(tiny_eager, [encoding]), 3
@@ -579,3 +427,48 @@ def test_scores_with_closed_heads_are_those_of_the_items_in_their_order(tiny, mo
     monkeypatch.setattr(effects, "keep_without", lambda grid, closed: torch.ones(grid))
     found = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=2)
     assert np.array_equal(found["without_all"], found["intact"])
+
+
+def test_halves_pair_every_sentence_of_an_even_number(sentences):
+    first, second = evidence.halves(sentences[:7])
+    assert [len(first), len(second)] == [3, 3] and second[0] == list(sentences[3].words)
+
+
+def test_planted_maps_are_told_apart(tiny_eager, words):
+    found = evidence.planted_controls(tiny_eager, words[:12], words[12:])
+    assert found["scattered"].mean() > 0.8 and not found["even"].any()
+
+
+def test_the_separator_by_both_weightings_is_of_the_same_sentences(tiny_eager, words):
+    statistics = head_statistics(tiny_eager, words)
+    found = evidence.separator_weightings(tiny_eager, words[:6], statistics)
+    assert found["weights"].shape == found["weights_times_value_length"].shape == (tiny_eager.layers, 6)
+    assert found["kept"] == pytest.approx(found["weights_times_value_length"].mean() / found["weights"].mean())
+
+
+def test_gradients_are_relative_and_ranked_as_they_were(tiny_eager, words):
+    importance = effects.separator_importance(tiny_eager, words[:4])
+    found = effects.separator_samples(importance)
+    assert found["gradient"].mean() == pytest.approx(1) and found["attention"].shape == (tiny_eager.layers, 4)
+    np.testing.assert_array_equal(found["gradient_rank"], effects.rank_over_layers(importance["gradient"]))
+
+
+def test_without_inputs_of_both_lengths_a_share_is_absent(tiny_eager, words):
+    found = effects.ineffective_shares(tiny_eager, words, 2)
+    assert found["short"].max() < 1e-4 < found["long"].min() and found["short_words"] < found["long_words"]
+    assert isinstance(effects.ineffective_shares(tiny_eager, [["the", "king"]], 2), Absent)
+
+
+def test_ways_of_removal_are_those_of_the_samples():
+    samples = {f"without_{name}{end}": np.ones(2) for name in ("frame", "random", "all")
+               for end in ("", "_mean", "_uniform")}  # fmt: skip
+    assert {tuple(found) for found in effects.ways(samples).values()} == {effects.ABLATIONS}
+
+
+def test_leads_are_of_the_head_over_the_offset_and_published_ones_above_five_points():
+    samples = {"directed_head": np.array([1, 1]), "directed_offset": np.array([0, 1]),
+               "undirected_head": np.array([0, 0]), "undirected_offset": np.array([1, 0])}  # fmt: skip
+    assert {name: float(lead) for name, lead in recipes.leads(samples).items()} == {
+        "directed": 0.5, "undirected": -0.5}  # fmt: skip
+    assert min(recipes.published_leads().values()) > 0.05
+    assert recipes.other_specimen("pocket-minilm") == "pocket-bert" != recipes.other_specimen("pocket-bert")

@@ -10,6 +10,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.grammaticality import record
 from bertology_utils.language.ten_languages import LANGUAGES, OTHERS, parallel_corpus
 from bertology_utils.provenance import origin
+from bertology_utils.runs import Runs
 from bertology_utils.studies.mbert import multilingual_scores as scores
 from bertology_utils.tuning.two_languages import BilingualRecipe, sentence_retrieval, tiny_specimen
 
@@ -57,3 +58,17 @@ def test_the_record_holds_averages_by_layer_and_languages_at_the_best_one(monkey
 
 def test_nothing_recorded_is_an_empty_table(tmp_path):
     assert len(scores.recorded("ud_pud", "retrieval", "nobody", tmp_path / "none.csv")) == 0
+
+
+def test_generated_sentences_stand_beside_the_record(monkeypatch, tmp_path):
+    monkeypatch.setattr(scores, "load", lambda name: SPECIMEN)
+    monkeypatch.setattr(scores, "twin", lambda specimen: specimen)
+    path = tmp_path / "multilingual.csv"
+    for rows in scores.compare(["tiny"], MATERIAL, origin(tmp_path)):
+        record(path, rows)
+    generated = Runs({"de": np.array([[0.0, 1], [1, 1]])}, {"de": np.zeros((2, 2))})
+    lines = scores.beside_real_text(generated, "retrieval", SPECIMEN.name, path=path).table
+    assert lines["generated"].tolist() == [0.5, 1] and lines["generated, twin"].tolist() == [0, 0]
+    assert (lines["real text"] == lines["real text, twin"]).all()
+    said = scores.beside_real_text(generated, "retrieval", "nobody", path=path)
+    assert said.data == "No scores of retrieval on real text are recorded for `nobody`."

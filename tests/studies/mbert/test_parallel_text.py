@@ -2,16 +2,17 @@
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 
-from bertology_utils.instruments.cloze import word_scores
 from bertology_utils.language.ten_languages import LANGUAGES, parallel_corpus
-from bertology_utils.language.ten_languages_agreement import agreement_pairs
 from bertology_utils.models import twin
+from bertology_utils.runs import Runs
 from bertology_utils.studies.mbert import parallel_text as parallel
+from bertology_utils.studies.mbert.crosslingual import lexical_retrieval, selected
 from bertology_utils.studies.mbert.parallel_text import Alignment, Vectors
 from bertology_utils.tuning.two_languages import BilingualRecipe, sentence_retrieval, tiny_specimen
 from bertology_utils.verdicts.claims import claim_by_id
@@ -104,14 +105,6 @@ def test_language_is_read_off_before_centring_only():
     assert np.allclose(np.linalg.norm(places[0] - places[1]), np.linalg.norm(means[0] - means[1]), rtol=1e-3)
 
 
-def test_the_right_form_is_the_likelier_one_at_its_place():
-    pairs = agreement_pairs("subject_verb", "hi", 6)
-    words = sorted({w for p in pairs for w in (*p.good, *p.bad)})
-    specimen = tiny_specimen(words, replace(BilingualRecipe(), layers=1, width=16, inner=16))
-    expected = [word_scores(specimen, [p.good])[0][p.focus] > word_scores(specimen, [p.bad])[0][p.focus] for p in pairs]
-    assert parallel.right_forms(specimen, pairs).tolist() == expected
-
-
 def test_a_tokenizer_that_knows_the_words_is_multilingual_and_one_of_letters_is_not(tiny):
     everything = sorted({w for rows in parallel_corpus(60).values() for row in rows for w in row.words})
     fluent = tiny_specimen(everything, replace(BilingualRecipe(), layers=1, width=16, inner=16))
@@ -136,9 +129,6 @@ def test_items_know_what_they_say():
     assert parallel.sentences_of(corpus) == ["0", "1", "2"] * 2
     words = parallel.words_of(corpus)
     assert len(words) == sum(tag != "PUNCT" for rows in corpus.values() for row in rows for tag in row.upos)
-    pairs = {code: agreement_pairs("subject_verb", code, 4) for code in ("de", "hi")}
-    nouns = parallel.agreement_nouns(pairs)
-    assert len(nouns) == 8 and nouns[0] == pairs["de"][0].condition["noun"]
 
 
 def test_an_english_specimen_gives_way_to_the_embedded_one(tiny, monkeypatch):
@@ -147,8 +137,79 @@ def test_an_english_specimen_gives_way_to_the_embedded_one(tiny, monkeypatch):
     assert parallel.multilingual_specimen(twin(tiny)) == "random:pocket-mbert"
 
 
-def test_only_one_word_of_a_sentence_is_scored():
-    sentences = [row.words for row in CORPUS["en"][:3]]
-    whole, part = word_scores(SPECIMEN, sentences), word_scores(SPECIMEN, sentences, only=[0, 1, 2])
-    for place, (all_words, one) in enumerate(zip(whole, part, strict=True)):
-        assert one[place] == pytest.approx(all_words[place], abs=1e-4) and np.count_nonzero(one) == 1
+def test_controls_are_as_many_twins_as_wanted_each_with_other_weights(tiny, monkeypatch):
+    monkeypatch.setattr(parallel, "multilingual_specimen", lambda specimen: specimen)
+    models = parallel.multilingual_models(tiny, twins=3)
+    assert models.model is tiny and len(models.others) == 2
+    tables = [m.model.get_input_embeddings().weight for m in (models.twin, *models.others)]
+    assert not any(torch.equal(a, b) for a, b in pairwise(tables))
+
+
+def test_the_layer_of_pooled_scores_is_chosen_on_even_items_of_all_languages():
+    scores = {code: np.random.default_rng(i).random((3, 4)) for i, code in enumerate(("de", "fr"))}
+    units = ["0", "1", "2", "3"] * 2
+    found = parallel.held_out(scores, units)
+    assert len(found) == 2 and found.mean() == pytest.approx(selected(parallel.pool(scores)).mean())
+    guessed = parallel.held_out({"de": np.array([1.0, 0, 1, 0])}, units[:4])
+    assert found.items == 4 and guessed.mean() == 0
+
+
+def test_samples_of_several_runs_stand_together():
+    both = parallel.together(Runs({"a": 1}, {"a": 2}), Runs({"b": 3}, {"b": 4}))
+    assert (both.model, both.twin) == ({"a": 1, "b": 3}, {"a": 2, "b": 4})
+
+
+def test_shifts_are_asked_at_the_middle_layer_of_the_sentences_given():
+    few = {code: CORPUS[code][:8] for code in ("en", "fr", "ru")}
+    vectors = planted(few)
+    halves = {code: rows[1::2] for code, rows in parallel.without_english(few).items()}
+    odd = {"plain": lambda a, b: sentence_retrieval(a[:, 1::2], b[:, 1::2])}
+    found = parallel.in_the_middle(vectors, odd, halves)["plain"]
+    by_language = parallel.with_english(vectors, odd["plain"])
+    assert found.shape == (4,) and found.items == 8
+    assert found.mean() == pytest.approx(parallel.pool(by_language)[vectors.middle].mean())
+
+
+def test_bars_of_languages_stand_at_the_best_layer_of_the_model():
+    model = {"de": np.array([[0.0, 0], [1, 1]]), "hi": np.array([[1.0, 0], [1, 0]])}
+    blank = {code: 1 - values for code, values in model.items()}
+    counted = {"de": np.array([0.25, 0.25]), "hi": np.array([0.5, 0.5])}
+    figure = parallel.language_bars(Runs(model, blank), "share", {"counting": counted})
+    rows = figure.table.set_index(["group", "name"])["share, layer 1"]
+    assert rows["German"].to_dict() == {"model": 1, "twin": 0, "counting": 0.25}
+    assert rows["Hindi"].to_dict() == {"model": 0.5, "twin": 0.5, "counting": 0.5}
+
+
+def test_words_are_counted_against_english():
+    counted = parallel.counting_words(CORPUS)
+    assert set(counted) == set(LANGUAGES) - {"en"}
+    english, french = ([row.words for row in CORPUS[code]] for code in ("en", "fr"))
+    assert (counted["fr"] == lexical_retrieval(english, french)).all()
+
+
+def test_space_and_identity_are_samples_of_what_sentences_say():
+    vectors = planted(CORPUS)
+    space = parallel.language_space(vectors, CORPUS)
+    assert {name: values.items for name, values in space.items()} == {
+        "similarity_middle": 360, "similarity_last": 360, "total_variance": 400, "language_variance": 400,
+    }  # fmt: skip
+    assert space["similarity_last"].mean() > space["similarity_middle"].mean()  # planted: noise below, meaning on top
+    told = parallel.told_apart(vectors, CORPUS, limit=10)
+    assert told["chance"] == 0.1 and told["language_id"].items == 100 and len(told["language_id"]) == 10
+
+
+def test_samples_of_an_alignment_are_of_its_odd_pairs():
+    alignments = parallel.align(planted(CORPUS), CORPUS, limit=6)
+    found = parallel.alignment_samples(alignments)
+    assert found["alignment"].mean() == pytest.approx(selected(parallel.alignment_scores(alignments)).mean())
+    assert found["diagonal"].mean() == pytest.approx(parallel.diagonal_f1(alignments[1::2]))
+    assert (found["open_class"] == parallel.links_found(alignments)["open_class"]).all()
+
+
+def test_groups_of_languages():
+    assert set(parallel.of_other_scripts(CORPUS)) == {"ru", "ar", "hi", "zh"}
+    kin = dict(zip(LANGUAGES, parallel.kinship(), strict=True))
+    assert {code for code, group in kin.items() if group == "other"} == {"fi", "tr", "ar", "zh"}
+    rows = parallel.one_meaning(CORPUS)
+    assert [row["language"] for row in rows] == [about.name for about in LANGUAGES.values()]
+    assert len(rows[0]["sentence"].split()) >= len(CORPUS["en"][0].words) - 1

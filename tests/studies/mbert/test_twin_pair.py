@@ -88,3 +88,16 @@ def test_it_is_told_whether_learning_gains_from_shared_words(learnt, word):
     scores = dict(zip((*pair.ARMS, *map(pair.untrained, pair.ARMS)), noise, strict=True))
     scores["overlapping"] = scores["overlapping"] + learnt
     assert word in pair.told("tagging", scores)
+
+
+def test_the_embedded_models_say_what_they_score_here(monkeypatch):
+    monkeypatch.setattr(pair, "embedded_arm", lambda arm: [SPECIMEN] if arm == "apart" else [])
+    found = pair.twin_scores(SPECIMEN, 0.0, KNOWN, UNSEEN)
+    said = pair.asked_here(KNOWN, UNSEEN)
+    assert f"{len(UNSEEN)} sentences" in said
+    assert all(f"{measure} {values[1:].mean():.2f}" in said for measure, values in found.items())
+
+
+def test_lines_are_arms_and_their_untrained_copies():
+    scores = {name: np.full((3, 2), i) for i, name in enumerate((*pair.ARMS, *map(pair.untrained, pair.ARMS)))}
+    assert pair.recorded_lines("share", scores).table["overlapping, untrained"].tolist() == [3, 3, 3]

@@ -56,3 +56,12 @@ def test_projection_ends_with_the_block(tiny) -> None:
         inside = masked_scores(tiny, queries, targets)["loss"]
     assert not np.allclose(before, inside)
     assert np.allclose(before, masked_scores(tiny, queries, targets)["loss"])
+
+
+def test_a_control_word_has_one_class_wherever_it_stands(tiny) -> None:
+    tags = probe_limits.TagTask.of(12)
+    assert len(tags.tags[1]) == len(tags.control[1]) == len(tags.words)
+    classes = {(word, label) for word, label in zip(tags.words, tags.control[1], strict=True)}
+    assert len(classes) == len(set(tags.words))
+    found = tags.selectivity(tiny, hidden=0)
+    assert found.shape[1] == len(set(tags.words)) and abs(found.mean()) <= 1  # (seeds, words)

@@ -33,3 +33,13 @@ def test_the_label_is_who_acts() -> None:
         named = [word for word in words if word in people | animals]
         actor = named[1] if "by" in words else named[0]
         assert (actor in people) == bool(label)
+
+
+def test_places_repeat_with_each_telling() -> None:
+    once = 3 * len(stories.STORIES)
+    places = stories.second_segments(tellings=2).places
+    assert places[:once] == places[once:] and len(set(places)) == once
+
+
+def test_told_once_holds_every_story() -> None:
+    assert len(stories.told_once()) == 8 * len(stories.STORIES)

@@ -40,3 +40,16 @@ def test_feature_probes_of_sentences_that_are_all_alike_are_right_half_the_time(
     monkeypatch.setattr(polarity_methods, "_vectors", lambda specimen, pairs: torch.ones(2, len(pairs), 3))
     found = polarity_methods.feature_probes(tiny, 24, 12, steps=20)
     assert set(found) == {"npi", "scope_probe"} and all(samples.tolist() == [0.5] * 12 for samples in found.values())
+
+
+def test_methods_are_ranked_by_their_means_and_compared_between_conditions():
+    found = {
+        "licensor": {"cloze": np.array([1.0, 1.0]), "feature probe": np.array([0.0, 1.0])},
+        "scope": {"cloze": np.array([0.0, 1.0]), "feature probe": np.array([1.0, 1.0])},
+    }
+    assert polarity_methods.kindest_and_hardest(found["licensor"]) == ("cloze", "feature probe")
+    assert polarity_methods.leads_of_licensors(found) == {"cloze": 0.5, "feature probe": -0.5}
+
+
+def test_clozes_ask_for_licensors_and_scope(tiny):
+    assert set(polarity_methods.cloze_choices(tiny, 8)) == {"licensor", "scope"}

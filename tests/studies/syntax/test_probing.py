@@ -11,6 +11,7 @@ from bertology_utils.data.rows import Pointed
 from bertology_utils.language.grammar import generate
 from bertology_utils.language.lexicon import load_lexicon
 from bertology_utils.language.pairs import STRUCTURES, agreement_pairs
+from bertology_utils.runs import Runs
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.syntax import probing as syntax_probes
 
@@ -69,6 +70,24 @@ def test_sweeps_give_one_score_an_item(tiny):
     selectivity = by_unit(control["task"][0], control["words"])
     assert selectivity.shape == (3, len(set(control["words"])))
     np.testing.assert_allclose(selectivity.mean(), control["task"].mean())
+
+
+def test_samples_of_a_sweep_are_those_of_the_claims(tiny):
+    bank = treebank(20, 8)
+    scores = syntax_probes.label_sweep(tiny, bank, every=2, **FAST)
+    types = len(set(syntax_probes.scored_labels(bank, "test", "words")))
+    words = syntax_probes.word_samples(scores, bank)
+    assert set(words) == {"pos", "pos_layer_0", "chunk", "chunk_layer_0", "deprel", "deprel_layer_0"}
+    assert all(values.shape == (3, types) for values in words.values())
+    assert {name: values.shape for name, values in syntax_probes.word_lines(scores).items()} == {
+        "pos": (2,), "chunk": (2,), "deprel": (2,)
+    }  # fmt: skip
+    levels = syntax_probes.ancestor_samples(scores, bank)
+    probe, guess = levels["grandparent"].mean(), levels["grandparent_by_tag"].mean()
+    assert levels["grandparent_gain"] == pytest.approx((probe - guess) / (1 - guess))
+    table = syntax_probes.ancestor_bars(Runs(levels, levels), "A caption.").table
+    assert list(table["name"][:5]) == ["model", "twin", "from the tag read", "from the gold tag", "majority"]
+    assert table["group"].nunique() == 3
 
 
 def test_a_window_holds_a_word_and_its_last_predecessors():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bertology_utils.absent import Absent
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.dots import _reach
 from bertology_utils.files import read_csv, write_csv
@@ -131,3 +132,12 @@ def test_the_live_comparison_gives_rows_like_the_recorded_table(tmp_path):
     assert rows[2]["objectives"] == "masked-tokens + next-sentence" and RESULTS.name == "pretraining_objectives.csv"
     write_csv(tmp_path / "table.csv", rows, rows[0])
     assert set(comparison.differences(read_csv(tmp_path / "table.csv"))) == {"next-sentence"}
+
+
+def test_a_report_says_what_differs_or_that_nothing_is_recorded():
+    live = [row for row in table() if row["config"] in ("nano", "streams")]
+    told = comparison.report(live, table(zorro=True))
+    assert told.count("variants differ") == 1 + told.count("in Zorro") == 2 and "In both tables: streams" in told
+    missing = Absent("no table")
+    assert "not recorded yet" in comparison.report(live, missing) and comparison.comparison_figure(missing) is None
+    assert isinstance(comparison.recorded(), list | Absent)

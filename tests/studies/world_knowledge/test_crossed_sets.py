@@ -105,3 +105,14 @@ def test_embedded_items_are_the_book_s_own():
         assert getattr(crossed_sets, name)(5, 1) == getattr(crossed, name)(5, 1)
     assert crossed_sets.attribute_items(5, 1)["perceptual"] == crossed.fact_items("colour", 5, 1)
     assert crossed_sets.event_items() == crossed.event_items() and crossed_sets.role_items(4) == crossed.role_items(4)
+
+
+def test_questions_about_things_tell_invented_ones(folder):
+    questions = crossed_sets.thing_questions(9, source="forbes")
+    assert crossed.examples({k: questions[k] for k in ("property_told", "sizes_told")}) == {
+        "property_told": "a dax is very big . a dax is very [MASK] .",
+        "sizes_told": "a dax is very big . a wug is very small . a dax is [MASK] than a wug .",
+    }
+    assert list(questions) == [
+        "affordance", "property", "comparison", "property_told", "comparison_told", "sizes_told",
+    ]  # fmt: skip

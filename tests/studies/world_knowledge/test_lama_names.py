@@ -130,3 +130,17 @@ def test_facts_are_divided_by_what_the_name_tells(folder, tiny, monkeypatch):
     assert lama_names.names_test(tiny, [known, two])["constant"].mean() == pytest.approx((1 / 4 + 1 / 2) / 2)
     with pytest.raises(BertologyError, match="people"):
         lama_names.names_test(tiny, [])
+
+
+def test_invented_people_are_judged_where_no_set_is_named(monkeypatch):
+    asked = {}
+    monkeypatch.setattr(knowledge, "names_test", lambda specimen, same, clashing: asked.update(a=same, b=clashing))
+    lama_names.judged_by_name(None, [], 8, 0)
+    assert len(asked["a"]) == len(asked["b"]) == 8
+    assert all(person.congruent for person in asked["a"]) and not any(person.congruent for person in asked["b"])
+    assert lama_names.example(8, 0).startswith(asked["b"][0].name) and "[MASK]" in lama_names.example(8, 0)
+
+
+def test_published_losses_are_shares_of_the_facts_that_were_known():
+    losses = lama_names.published_losses()
+    assert losses["T-REx, BERT-base"] == pytest.approx(1 - 21.8 / 31.1) and len(losses) == 2

@@ -1,0 +1,59 @@
+"""What every recipe of the chapter is scored by: the same sentences, masks and pairs, whatever it did to the model.
+
+Depends on `scorecard` for the scores; items come from `grammar` and `pairs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor, nn
+
+from bertology_utils.compression.prune import pruned
+from bertology_utils.compression.quantize import Quantised
+from bertology_utils.compression.scorecard import count, kept, with_model
+from bertology_utils.language.agreement_verbs import agreement_verbs
+from bertology_utils.language.grammar import generate
+from bertology_utils.language.pairs import MinimalPair, agreement_pairs
+from bertology_utils.models import Specimen
+from bertology_utils.samples import like
+
+
+@dataclass(frozen=True)
+class Exam:
+    """Sentences whose words are masked, and pairs of verb forms of which one agrees with its subject."""
+
+    sentences: Sequence[Sequence[str]]
+    pairs: Sequence[MinimalPair]
+
+    @classmethod
+    def drawn(cls, sentences: int, pairs: int, seed: int) -> Exam:
+        """So many of each from the grammar's test split; no noun of the other number stands before a verb."""
+        words = [sentence.words for sentence in generate(sentences, seed=seed, split="test")]
+        return cls(words, agreement_pairs(pairs, seed=seed, split="test", verbs=agreement_verbs()))
+
+    def scores(self, specimen: Specimen, smaller: nn.Module | Quantised) -> dict[str, np.ndarray]:
+        """The `loss` in nats a masked piece (sentences,) and right choices of `agreement` (verbs,) of a smaller model.
+
+        `factor` says how many times smaller it is than the specimen: by its own count where it is quantised, else by
+        its parameters, zeros among them.
+        """
+        packed = isinstance(smaller, Quantised)
+        model = smaller.model if packed else smaller
+        found = kept(with_model(specimen, model), self.sentences, self.pairs)
+        factor = smaller.factor if packed else count(specimen.model) / count(model)
+        return {"loss": found.losses, "agreement": found.by_verb, "factor": factor}
+
+    def masked(self, specimen: Specimen, masks: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+        """The scores of the specimen's own model while the masks hold; its weights come back afterwards."""
+        with pruned(specimen.model, masks):
+            return self.scores(specimen, specimen.model)
+
+
+def over_seeds(scores: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Scores of models that differ in their seed as samples: (seeds, units) each; their `factor` is one."""
+    stacked = {name: np.stack([own[name] for own in scores]) for name in ("loss", "agreement")}
+    samples = {name: like(scores[0][name], values) for name, values in stacked.items()}
+    return samples | {"factor": scores[0]["factor"]}

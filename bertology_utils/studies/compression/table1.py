@@ -1,0 +1,44 @@
+"""The survey's Table 1, recounted: its printed factors beside exact ones, and where the two part.
+
+Depends on `accounting` for the counts and on `scorecard` for which rows agree.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from bertology_utils.compression.accounting import recomputed_table, table1_differences
+
+COLUMNS = {
+    "name": "name",
+    "compression_v1": "compression_v1",
+    "compression_v3": "compression_v3",
+    "all": "million parameters",
+    "factor_all": "× all",
+    "factor_encoder": "× encoder",
+    "factor_macs": "× fewer products",
+    "note": "note",
+}
+COUNTED = ["million parameters", "× all", "× encoder", "× fewer products"]
+
+
+def recounted() -> pd.DataFrame:
+    """Each row with its printed factors (preprint v1, journal v3), and what counting everything or a part gives.
+
+    Counts have two digits; a row whose architecture is not known has none, and says so in its note.
+    """
+    rows = recomputed_table()[list(COLUMNS)].astype(object).fillna("").rename(columns=COLUMNS)
+    rows[COUNTED] = rows[COUNTED].map(lambda number: f"{number:.2f}" if number != "" else "")
+    return rows
+
+
+def changed_cells() -> pd.DataFrame:
+    """Factors, shares and model names that differ between preprint and journal; lists of data sets are left out."""
+    changed = table1_differences()
+    return changed[changed["column"] != "evaluation"]
+
+
+def disagreeing(agreement: pd.DataFrame) -> str:
+    """The rows of `scorecard.factor_agreement` that do not agree, with both factors, in words."""
+    rows = agreement[~agreement["agrees"]].to_dict("records")
+    return ", ".join(f"{row['name']} (printed {row['printed']:g}, counted {row['factor_all']:.2f})" for row in rows)

@@ -1,0 +1,100 @@
+"""Three tasks from one start, pre-trained or random: tuned, frozen with a trained classifier, and with untrained ones.
+
+The comparison of kovaleva2019revealing. Depends on `comparisons` for each condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bertology_utils.models import Specimen
+from bertology_utils.runs import Runs
+from bertology_utils.tuning import comparisons
+from bertology_utils.tuning.comparisons import Plan
+from bertology_utils.tuning.shortcuts import bag_of_words
+from bertology_utils.tuning.training import FineTuned
+
+TASKS = ("voice", "topic", "acceptability")
+CLASSIFIERS = {"frozen": "mean", "cls": "cls", "untrained": "untrained"}  # sample -> of `frozen_conditions`
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What the tasks give from one start.
+
+    Attributes:
+        runs: {task: tuned models, one a seed}.
+        frozen: {task: scores of `comparisons.frozen_conditions`}.
+    """
+
+    runs: Mapping[str, Sequence[FineTuned]]
+    frozen: Mapping[str, Mapping[str, np.ndarray]]
+
+    @classmethod
+    def tuned_and_frozen(cls, specimen: Specimen, plan: Plan) -> Conditions:
+        """Each task once with all weights trained, a run a seed, and once with a classifier on frozen vectors."""
+        frozen = {name: comparisons.frozen_conditions(specimen, *plan.examples(name)) for name in TASKS}
+        return cls(comparisons.tune(specimen, TASKS, plan), frozen)
+
+    @property
+    def tuned(self) -> dict[str, np.ndarray]:
+        """{task: booleans (seeds, items)}."""
+        return {name: comparisons.correct(runs) for name, runs in self.runs.items()}
+
+    def split(self) -> tuple[Conditions, Conditions]:
+        """The first run of each task, and the others."""
+        first, others = ({name: r[part] for name, r in self.runs.items()} for part in (slice(1), slice(1, None)))
+        return replace(self, runs=first), replace(self, runs=others)
+
+    def in_all(self) -> dict[str, np.ndarray]:
+        """`tuned` (seeds, items) and `frozen` (items,), the items of all tasks side by side."""
+        return {"tuned": comparisons.over_tasks(self.tuned), "frozen": comparisons.over_tasks(self._scores("mean"))}
+
+    def against(self, random: Conditions) -> dict[str, np.ndarray | float]:
+        """The samples of the claims: this start's conditions, and the same recipe from random weights as `random`.
+
+        Each condition over all tasks and, as `task_condition`, of one; `distance`: how far the accuracies of untrained
+        classifiers lie from chance, (classifiers,). Differences of means by task: `task_gain` of tuned runs over
+        random ones; `task_over_untrained` and `task_over_frozen` of random ones over frozen vectors.
+        """
+        kept = {name: self._scores(kind) for name, kind in CLASSIFIERS.items()}
+        samples = comparisons.named({"tuned": self.tuned, "random": random.tuned} | kept)
+        means = {name: float(values.mean()) for name, values in samples.items()}
+        for task in TASKS:
+            samples[f"{task}_gain"] = means[f"{task}_tuned"] - means[f"{task}_random"]
+            samples[f"{task}_over_untrained"] = means[f"{task}_random"] - means[f"{task}_untrained"]
+            samples[f"{task}_over_frozen"] = means[f"{task}_random"] - means[f"{task}_frozen"]
+        accuracies = np.array([heads.mean(1) for heads in kept["untrained"].values()])
+        return samples | {"distance": np.abs(accuracies - 0.5).mean(0)}
+
+    def _scores(self, kind: str) -> dict[str, np.ndarray]:
+        return {name: self.frozen[name][kind] for name in TASKS}
+
+
+def by_task(measured: Runs, plan: Plan) -> dict[str, dict[str, np.ndarray]]:
+    """{task: {condition in words: scores}} of a pre-trained start and a random one, beside a bag of words."""
+    model, twin = measured.model, measured.twin
+    return {
+        name: {
+            "pre-trained, tuned": model.tuned[name],
+            "random, tuned": twin.tuned[name],
+            "pre-trained, frozen": model.frozen[name]["mean"],
+            "frozen, untrained head": model.frozen[name]["untrained"],
+            "random, frozen": twin.frozen[name]["mean"],
+            "bag of words": bag_of_words(*plan.examples(name)),
+        }
+        for name in TASKS
+    }
+
+
+def adapted(specimen: Specimen, conditions: Conditions, plan: Plan, size: int) -> dict[str, np.ndarray | float]:
+    """Adapters on the first task against full tuning, (seeds, items), and the `share` of weights that they train.
+
+    houlsby2019parameter; `size` is the width of a bottleneck.
+    """
+    task = TASKS[0]
+    runs = comparisons.tune(specimen, [task], plan, adapters=size, learning_rate=2e-3)[task]
+    return {"adapter": comparisons.correct(runs), "full": conditions.tuned[task], "share": runs[0].trained_share}

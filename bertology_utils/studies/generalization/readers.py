@@ -1,0 +1,142 @@
+"""Readers of the planted sets: fine-tuned encoders, and linear readers of frozen, siamese or projected features.
+
+Depends on `planted` (the sets), `debiasing` (features) and `tuning`. Every function gives named samples of correctness,
+(items,) of one reader or (seeds, items) of several, on `in_domain` and on `challenge` pairs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bertology_utils.models import Specimen
+from bertology_utils.studies.generalization.debiasing import (
+    cross_features,
+    linear_correct,
+    siamese_features,
+    superficial_features,
+    without_superficial,
+)
+from bertology_utils.studies.generalization.planted import NumberSets, PairSets
+from bertology_utils.tuning.classification_tasks import task
+from bertology_utils.tuning.shortcuts import (
+    bag_of_words,
+    by_pair,
+    challenge_kinds,
+    joined,
+    number_sentences,
+    overlap_pairs,
+    split_by_label,
+    survives,
+)
+from bertology_utils.tuning.training import Classifier, Examples, finetune_seeds
+
+SETTINGS = {"budget": 192, "learning_rate": 3e-4}
+OF_TWO = ("paraphrase", "entailment")  # tasks of pairs
+Scores = dict[str, np.ndarray]
+
+
+def tune(specimen: Specimen, sets: PairSets, seeds: Sequence[int], epochs: int) -> dict[str, Any]:
+    """Fine-tunes on the lessons, both sentences in one input, once a seed; `tuned` holds the runs."""
+    both = joined(sets.in_domain, sets.challenge)
+    tuned, correct = finetune_seeds(specimen, sets.lessons, both, seeds, epochs=epochs, **SETTINGS)
+    here = len(sets.in_domain)
+    return {"tuned": tuned, "in_domain": correct[:, :here], "challenge": correct[:, here:]}
+
+
+def retuned(specimen: Specimen, sets: PairSets, extra: Examples, seed: int, epochs: int) -> np.ndarray:
+    """Challenge pairs (1, items) after fine-tuning on the lessons and on `extra` ones."""
+    lessons = joined(sets.lessons, extra)
+    return finetune_seeds(specimen, lessons, sets.challenge, [seed], epochs=epochs, **SETTINGS)[1]
+
+
+def couples(scores: Mapping[str, Any]) -> Scores:
+    """The same by couples of pairs with one premise, on which always the same answer gives one half."""
+    return {name: by_pair(scores[name]) for name in ("in_domain", "challenge")}
+
+
+def by_label(scores: Scores) -> Scores:
+    """Pairs that follow, those that share no words, and those that share all words and do not follow."""
+    entailed, unrelated = split_by_label(scores["in_domain"])
+    return {"entailed": entailed, "unrelated": unrelated, "not_entailed": split_by_label(scores["challenge"])[1]}
+
+
+def by_kind(scores: Scores) -> dict[str, float]:
+    """Accuracy on the challenge by construction."""
+    kinds = np.array(challenge_kinds(scores["challenge"].shape[-1]))
+    return {kind: float(scores["challenge"][..., kinds == kind].mean()) for kind in dict.fromkeys(kinds)}
+
+
+def siamese(specimen: Specimen, sets: PairSets, lessons: int, seeds: Sequence[int]) -> Scores:
+    """Linear readers of two frozen vectors, each taught by `lessons` pairs of its own (bhargava2021generalization)."""
+    tests = [(siamese_features(specimen, pairs), pairs.labels) for pairs in (sets.in_domain, sets.challenge)]
+    found = []
+    for seed in seeds:
+        own = overlap_pairs(lessons, biased=True, seed=seed, split="train")
+        found.append(linear_correct(siamese_features(specimen, own), own.labels, tests))
+    in_domain, challenge = zip(*found, strict=True)
+    return {"in_domain": np.stack(in_domain), "challenge": np.stack(challenge)}
+
+
+def frozen(specimen: Specimen, sets: PairSets) -> Scores:
+    """A linear reader of the encoder as it is, both sentences in one input; by couples."""
+    reader = Classifier(specimen.encoder, 2).eval()
+    return _linear(lambda pairs: cross_features(reader, specimen, pairs), sets)
+
+
+def projected(run: Mapping[str, Any], sets: PairSets) -> Scores:
+    """Linear readers of tuned features, from which HEX takes what word overlap can predict; by couples."""
+    found = [
+        _linear(
+            lambda pairs, own=own: without_superficial(
+                cross_features(own.classifier, own.specimen, pairs), superficial_features(pairs)
+            ),
+            sets,
+        )
+        for own in run["tuned"]
+    ]
+    return {name: np.stack([scores[name] for scores in found]) for name in found[0]}
+
+
+def _linear(features: Callable[[Examples], np.ndarray], sets: PairSets) -> Scores:
+    learnt = features(sets.lessons)
+    tests = [(features(pairs), pairs.labels) for pairs in (sets.in_domain, sets.challenge)]
+    scores = zip(("in_domain", "challenge"), linear_correct(learnt, sets.lessons.labels, tests), strict=True)
+    return {name: by_pair(correct) for name, correct in scores}
+
+
+def numbers(specimen: Specimen, sets: NumberSets, lessons: int, seeds: Sequence[int]) -> Scores:
+    """Linear readers of one frozen sentence: one doer or several? Each learns from sentences of its own.
+
+    `in_domain`, `broken` and `renamed`: the three sets, after lessons in which the nouns agree; `augmented`: `broken`
+    after lessons of which half are sentences whose nouns differ. (seeds, items) each.
+    """
+    tests = [(_read(specimen, own), own.labels) for own in (sets.agree, sets.differ, sets.renamed)]
+    scores: dict[str, list[np.ndarray]] = {"in_domain": [], "broken": [], "renamed": [], "augmented": []}
+    for seed in seeds:
+        same, other = (number_sentences(lessons, biased=flag, seed=seed, split="train") for flag in (True, False))
+        features = _read(specimen, same), _read(specimen, other)
+        taught = linear_correct(features[0], same.labels, tests)
+        half = lessons // 2
+        mixed = linear_correct(np.concatenate([each[:half] for each in features]), same.labels[:half] * 2, tests)
+        for name, correct in zip(scores, (*taught, mixed[1]), strict=True):
+            scores[name].append(correct)
+    return {name: np.stack(values) for name, values in scores.items()}
+
+
+def _read(specimen: Specimen, examples: Examples) -> np.ndarray:
+    return cross_features(Classifier(specimen.encoder, 2).eval(), specimen, examples)
+
+
+def attacked(scores: Scores, sets: NumberSets) -> Scores:
+    """`accuracy` on the attacked sentences before, and `attacked`: is an item right under every renaming?"""
+    return {
+        "accuracy": scores["in_domain"][:, : sets.attacked],
+        "attacked": survives(scores["renamed"], sets.variants),
+    }
+
+
+def bag(name: str, size: int, seed: int, part: str | None = None) -> np.ndarray:
+    """Correctness (items,) of a bag of words on one of the book's tasks; of pairs it sees the second sentence."""
+    train, test = (task(name, size, seed, split) for split in ("train", "test"))
+    return bag_of_words(train, test, part or ("second" if name in OF_TWO else "first"))

@@ -1,0 +1,91 @@
+"""Is the stack a pipeline (tenney2019bert)? Probes that mix layers 0 to l, and where along l their scores rise.
+
+Depends on `scores`, `tasks` and `layer_curves`. Five tasks stand for the study's eight, under short names of their own.
+`mixes` are cumulative scores and mixing shares by task, as `scores.mix_scores` gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bertology_utils.instruments.layer_curves import (
+    expected_layer_samples,
+    layers_to_share,
+    set_right_samples,
+    side_means,
+)
+from bertology_utils.instruments.probes import centre_of_gravity
+from bertology_utils.runs import Runs
+from bertology_utils.samples import by_unit
+from bertology_utils.studies.layers.scores import LayerFeatures, mix_scores
+from bertology_utils.studies.layers.tasks import Task, over_words
+from bertology_utils.verdicts.published import published
+
+Mixes = Mapping[str, tuple[np.ndarray, np.ndarray]]
+
+FIVE = {"pos": "pos", "dependency": "dep", "entity": "ner", "role": "role", "coreference": "coref"}
+PUBLISHED = {"pos": "POS", "dep": "Deps", "ner": "NER", "role": "SRL", "coref": "Coref"}
+SIDES = {"syntactic": ("pos", "dep"), "semantic": ("ner", "role", "coref")}
+LATE = ("role", "coref")  # the tasks whose items hang on distant words
+LEAST_GAIN = 0.01  # by which a moment is divided at least
+
+
+def five_tasks(word_tasks: Mapping[str, Task]) -> dict[str, Task]:
+    """The tasks of the pipeline, in its order, by their short names."""
+    return {short: word_tasks[name] for name, short in FIVE.items()}
+
+
+def cumulative(features: LayerFeatures, five: Mapping[str, Task], **fit) -> Mixes:
+    """For each task scores of mixes of layers 0 to l, (layers + 1, seeds, items), and the shares of the full mix."""
+    return {name: mix_scores(features, task, **fit) for name, task in five.items()}
+
+
+def curves(mixes: Mixes) -> dict[str, np.ndarray]:
+    """Cumulative scores by task, (layers + 1, items), and `mean`, that of the five, (layers + 1,)."""
+    found = {name: scores.mean(1) for name, (scores, _) in mixes.items()}
+    return found | {"mean": np.mean([scores.mean((1, 2)) for scores, _ in mixes.values()], axis=0)}
+
+
+def moments(mixes: Mixes, five: Mapping[str, Task]) -> dict[str, np.ndarray]:
+    """`<task>_moment` and `<task>_gain` (seeds, word forms), whose ratio is the expected layer, and `layers`."""
+    samples: dict[str, np.ndarray] = {"layers": np.array(len(mixes["pos"][0]) - 1)}
+    for name, task in five.items():
+        samples |= over_words(expected_layer_samples(mixes[name][0], name), task.test)
+    return samples
+
+
+def expected_layers(mixes: Runs, moments: Runs) -> list[dict[str, object]]:
+    """The table of the study: each task's gain, expected layer and centre of gravity, beside BERT-base and the twin."""
+    ours, blank = ({name: float(np.mean(v)) for name, v in side.items()} for side in (moments.model, moments.twin))
+    return [
+        {
+            "task": name,
+            "gain over layer 0": round(ours[f"{name}_gain"], 3),
+            "expected layer": round(ours[f"{name}_moment"] / max(ours[f"{name}_gain"], LEAST_GAIN), 2),
+            "centre of gravity": round(centre_of_gravity(mixes.model[name][1]).mean(), 2),
+            "twin's gain": round(blank[f"{name}_gain"], 3),
+            "published expected layer, base": published("tenney2019bert", f"{item} expected layer base"),
+        }
+        for name, item in PUBLISHED.items()
+    ]
+
+
+def set_right(mixes: Mixes, five: Mapping[str, Task]) -> dict[str, np.ndarray]:
+    """Roles and pronouns that the upper half of the stack sets right, and by chance: `layer_curves.set_right_samples`.
+
+    Over sentences, which items share.
+    """
+    homes = [str((name, sentence)) for name in LATE for sentence in five[name].test.groups]
+    samples = set_right_samples(np.concatenate([mixes[name][0] for name in LATE], axis=-1))
+    return {name: by_unit(values, homes) for name, values in samples.items()}
+
+
+def gradualness(mixes: Mixes, five: Mapping[str, Task]) -> dict[str, np.ndarray]:
+    """The part of the stack that brings 80 % of the gain, by side of the five tasks (folds,), and the least `gain`
+    among them (seeds, word forms)."""
+    needed = {name: layers_to_share(scores) / (len(scores) - 1) for name, (scores, _) in mixes.items()}
+    gained = moments(mixes, five)
+    weakest = min((gained[f"{name}_gain"] for name in mixes), key=np.mean)
+    return side_means(needed, SIDES) | {"gain": weakest}

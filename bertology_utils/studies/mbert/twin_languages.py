@@ -1,0 +1,218 @@
+"""The laboratory of the chapter: tiny models that read a small English, alone or beside a twin of it.
+
+Depends on `two_languages` and `mlm_training` (trainings), `crosslingual` (tags, counting words), `tiny_pretraining`
+(the language) and `figures`. A pair is English and a `TwinLanguage`, the Fake-English of wang2019crosslingual; the
+control of all models is an untrained one of the same size.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bertology_utils import figures
+from bertology_utils.activations import sentence_vectors
+from bertology_utils.figures import Figure
+from bertology_utils.language.grammar import Sentence
+from bertology_utils.language.twins import shift_word
+from bertology_utils.models import Specimen
+from bertology_utils.runs import Runs
+from bertology_utils.samples import by_unit
+from bertology_utils.studies.mbert import crosslingual
+from bertology_utils.studies.mbert.crosslingual import selected
+from bertology_utils.tuning import tiny_pretraining
+from bertology_utils.tuning.mlm_training import mlm_losses, train_mlm
+from bertology_utils.tuning.two_languages import (
+    BilingualRecipe,
+    TwinLanguage,
+    centred_retrieval,
+    tiny_specimen,
+    train_bilingual,
+    twin_language,
+    vocabulary_overlap,
+)
+
+PLAIN_LETTERS = -200_000  # back from the letters of a twin, which are outside every script in use
+EMBEDDINGS_RATE = 8e-3  # the learning rate where piece embeddings alone are trained
+UNTRAINED = "untrained"
+Models = Sequence[Specimen]
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """A small English, and one model a seed of each kind that reads it.
+
+    Attributes:
+        read_size, asked_size, more_size: sentences that are read, asked, and asked besides about agreement.
+        steps: of the bilingual models; those of English alone have half, and so read as much English.
+        seeds: models of a kind.
+        seed: of the sentences and of the words that twins share.
+    """
+
+    read_size: int
+    asked_size: int
+    more_size: int
+    steps: int
+    seeds: int
+    seed: int = 0
+
+    @property
+    def recipe(self) -> BilingualRecipe:
+        return BilingualRecipe(layers=2, heads=2, steps=self.steps, learning_rate=4e-3, budget=512)
+
+    @cached_property
+    def language(self) -> list[Sentence]:
+        return tiny_pretraining.small_language(self.read_size + self.asked_size + self.more_size, seed=self.seed)
+
+    @property
+    def read(self) -> Sequence[Sentence]:
+        """The sentences that are read in training."""
+        return self.language[: self.read_size]
+
+    @property
+    def asked(self) -> Sequence[Sentence]:
+        return self.language[self.read_size :][: self.asked_size]
+
+    @cached_property
+    def english(self) -> list[tuple[str, ...]]:
+        """The words of each sentence that is read."""
+        return [sentence.words for sentence in self.read]
+
+    @cached_property
+    def held_out(self) -> list[tuple[str, ...]]:
+        """The words of each sentence that is asked."""
+        return [sentence.words for sentence in self.asked]
+
+    @cached_property
+    def words(self) -> list[str]:
+        """All English words that are read, sorted."""
+        return sorted({word for words in self.english for word in words})
+
+    # ------------------------------------------------------------ twins
+
+    def twin(self, sharing: float) -> TwinLanguage:
+        """A twin with a share of English's word types."""
+        return twin_language(self.english, sharing, seed=self.seed)
+
+    def translations(self, pairs: Mapping[str, TwinLanguage]) -> list[dict[str, Any]]:
+        """The shortest sentence in each pair, a row of a table each; the twin's words in brackets, in plain letters."""
+        example, types = min(self.english, key=len), set(self.words)
+
+        def shown(word: str) -> str:
+            return word if word in types else f"⟨{shift_word(word, PLAIN_LETTERS)}⟩"
+
+        return [
+            {
+                "pair": name.replace("_", " "),
+                "English": " ".join(example),
+                "twin": " ".join(map(shown, pair.translate(example))),
+                "overlap": round(vocabulary_overlap(types, {w for s in self.english for w in pair.translate(s)}), 2),
+            }
+            for name, pair in pairs.items()
+        ]
+
+    # ------------------------------------------------------------ models
+
+    def train(self, pair: TwinLanguage) -> Models:
+        """Models that read both languages, mixed and unmarked."""
+        second = [pair.translate(words) for words in self.english]
+        return [train_bilingual(self.english, second, self.recipe, seed)[0] for seed in range(self.seeds)]
+
+    @cached_property
+    def untrained(self) -> Models:
+        """The control of all; their vocabulary holds the words of the twin that shares none."""
+        words = sorted({*self.words, *map(shift_word, self.words)})
+        return [tiny_specimen(words, self.recipe, seed) for seed in range(self.seeds)]
+
+    def train_english(self) -> Models:
+        """Models that read English alone, in half of the steps."""
+        return self._trained(self.untrained, self.english, self.recipe.learning_rate)
+
+    def train_embeddings(self, models: Models, pair: TwinLanguage) -> Models:
+        """Copies of models whose piece embeddings alone read the twin's sentences, in half of the steps.
+
+        The body stays as it is: artetxe2019crosslingual.
+        """
+        second = [pair.translate(words) for words in self.english]
+        return self._trained(models, second, EMBEDDINGS_RATE, train="embeddings")
+
+    def _trained(self, models: Models, sentences: Sequence, rate: float, train: str = "all") -> Models:
+        steps, budget = self.steps // 2, self.recipe.budget
+        return [
+            train_mlm(model, sentences, steps, seed, train=train, learning_rate=rate, budget=budget)[0]
+            for seed, model in enumerate(models)
+        ]
+
+    # ------------------------------------------------------------ measures
+
+    def losses(self, models: Models, pair: TwinLanguage) -> dict[str, np.ndarray]:
+        """Loss in nats a masked word on what is asked, in English and in its twin: (seeds, sentences)."""
+        sides = {"English": self.held_out, "twin": self._translated(pair)}
+        return {name: np.stack([mlm_losses(model, side) for model in models]) for name, side in sides.items()}
+
+    def retrieval(self, models: Models, pair: TwinLanguage) -> np.ndarray:
+        """Is the nearest sentence of the twin the translation, centred? (seeds, odd sentences), at the best layer."""
+        sides = self.held_out, self._translated(pair)
+        return np.stack(
+            [selected(centred_retrieval(*(sentence_vectors(model, side) for side in sides))) for model in models]
+        )
+
+    def counting(self, pair: TwinLanguage) -> np.ndarray:
+        """The same by counting common words, which needs no model: (sentences,)."""
+        return crosslingual.lexical_retrieval(self.held_out, self._translated(pair))
+
+    def agreement(self, models: Models) -> np.ndarray:
+        """Is the right number preferred at the masked verb of an English sentence that was not read? (seeds, verbs)."""
+        return tiny_pretraining.agreement(models, self.language[self.read_size :])
+
+    def tagging(self, read: int, asked: int) -> "Tagging":
+        """The transfer of a tagger that is trained on the first English sentences."""
+        return Tagging(self.read[:read], self.asked[:asked])
+
+    def _translated(self, pair: TwinLanguage) -> list[tuple[str, ...]]:
+        return [pair.translate(words) for words in self.held_out]
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """A tagger of parts of speech learns from English vectors and is asked in a twin; see `zero_shot_tagging`."""
+
+    read: Sequence[Sentence]
+    asked: Sequence[Sentence]
+
+    def scores(self, models: Models, pair: TwinLanguage, readers: Models | None = None) -> np.ndarray:
+        """Correctness at every layer: (seeds, layers + 1, words); `readers` read the twin where other models do."""
+        sides = zip(models, readers or [None] * len(models), strict=True)
+        return np.stack(
+            [crosslingual.zero_shot_tagging(model, self.read, self.asked, pair, reader) for model, reader in sides]
+        )
+
+    def best(self, scores: np.ndarray, which: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """Odd ones of the chosen words, at each model's best layer on the even ones: (seeds, sentences)."""
+        right = np.stack([selected(of_model[:, which]) for of_model in scores])
+        return by_unit(right, self._sentences[which][1::2])
+
+    def guessed(self, which: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """The same of the most frequent tag: (sentences,)."""
+        return by_unit(self.commonest[which][1::2], self._sentences[which][1::2])
+
+    @cached_property
+    def commonest(self) -> np.ndarray:
+        """Is the most frequent tag right? (words,)."""
+        return crosslingual.majority_tagging(self.read, self.asked)
+
+    def in_other_letters(self, pair: TwinLanguage) -> np.ndarray:
+        """Which words the languages of a pair do not share: booleans (words,)."""
+        return crosslingual.in_other_letters(self.asked, pair)
+
+    @cached_property
+    def _sentences(self) -> np.ndarray:
+        return np.array(crosslingual.sentence_of_words(self.asked))
+
+
+def bars(runs: Runs, *names: str, **options: Any) -> Figure:
+    """A group of bars a sample, trained and untrained; a twin is a language here, and no model."""
+    shown = {name.replace("_", " "): {"trained": runs.model[name], UNTRAINED: runs.twin[name]} for name in names}
+    return figures.bars(shown, controls=[UNTRAINED], **options)

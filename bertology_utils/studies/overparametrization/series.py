@@ -1,0 +1,103 @@
+"""What several tuned runs say together: importance, survival, pruning and removal, each over the runs of one model.
+
+Depends on `subnetworks` (what is done to one run), `comparisons` (plans) and `attention`. A series is a list of runs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bertology_utils.instruments.attention import head_distances
+from bertology_utils.models import Specimen
+from bertology_utils.samples import UnitSamples
+from bertology_utils.studies.overparametrization import subnetworks as nets
+from bertology_utils.tuning import comparisons
+from bertology_utils.tuning.classification_tasks import task
+from bertology_utils.tuning.comparisons import Plan
+from bertology_utils.tuning.training import Examples, FineTuned
+from bertology_utils.verdicts.published import published
+
+Series = Sequence[FineTuned]
+# of the nine tasks of prasanna2020bert; MRPC, STS-B and the tiny WNLI are left out
+KAPPA_TASKS = ("CoLA", "MNLI", "QNLI", "QQP", "RTE", "SST-2")
+
+
+def layer_contrasts(eager: Specimen, sentences: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
+    """Mean divergence of heads `within` a layer and `between` layers, in nats, (sentences,); needs eager attention."""
+    return nets.contrast_by_sentence([head_distances(eager, [words]) for words in sentences], eager.layers)
+
+
+def importances(series: Series, examples: Examples) -> np.ndarray:
+    """`subnetworks.importance` of every run: (runs, layers, heads)."""
+    return np.stack([nets.importance(run, examples).numpy() for run in series])
+
+
+def survival(scores: np.ndarray) -> np.ndarray:
+    """The better half of the heads of each run, by scores (runs, layers, heads): booleans (runs, heads)."""
+    return np.stack([nets.survivors(own).ravel() for own in scores])
+
+
+def shared_survivors(first: np.ndarray, second: np.ndarray) -> float:
+    """Of the better half of the heads by one score, the share that another keeps too."""
+    kept, others = nets.survivors(first), nets.survivors(second)
+    return float((kept & others).sum() / kept.sum())
+
+
+def matrix_shares(series: Series) -> np.ndarray:
+    """`subnetworks.matrix_survival` of every run: (runs, matrices)."""
+    return np.stack([nets.matrix_survival(run.specimen.encoder) for run in series])
+
+
+def pruning_orders(series: Series, rank_on: Examples, test: Examples, seed: int) -> dict[str, np.ndarray]:
+    """Correctness along `subnetworks.pruning_curve` in each of its orders: (runs, steps, items).
+
+    A random order is another one in each run.
+    """
+    return {
+        order: np.array(
+            [
+                [step.scores for step in nets.pruning_curve(run, rank_on, test, order, seed=seed + i)]
+                for i, run in enumerate(series)
+            ]
+        )
+        for order in nets.ORDERS
+    }
+
+
+def curve_samples(orders: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Of `pruning_orders`: each order between its ends, the `full` model, a `quarter` of its heads; (runs, items)."""
+    between = {f"{order}_order": scores[:, 1:-1].mean(1) for order, scores in orders.items()}
+    return between | {"full": orders["importance"][:, 0], "quarter": orders["importance"][:, -2]}
+
+
+def removals(series: Series, examples: Examples, scores: np.ndarray) -> dict[str, np.ndarray]:
+    """`subnetworks.removals` of runs, each with its heads' scores (layers, heads): (runs, items / 2)."""
+    found = [nets.removals(run, examples, own) for run, own in zip(series, scores, strict=False)]
+    return {name: np.stack([part[name] for part in found]) for name in found[0]}
+
+
+def other_tasks(
+    specimen: Specimen, names: Sequence[str], plan: Plan, seeds: int, ranked: int
+) -> dict[str, dict[str, np.ndarray]]:
+    """Tunes on each task with the first seeds of the plan: `correct` (runs, items) and `survival` (runs, heads).
+
+    Importance is measured on `ranked` training examples.
+    """
+    tuned = comparisons.tune(specimen, names, replace(plan, seeds=plan.seeds[:seeds]))
+    asked = {name: task(name, ranked, plan.data_seed + 1) for name in names}
+    return {
+        name: {"correct": comparisons.correct(series), "survival": survival(importances(series, asked[name]))}
+        for name, series in tuned.items()
+    }
+
+
+def overlap(side: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> dict[str, np.ndarray | UnitSamples]:
+    """`subnetworks.task_overlap` of two tasks, and how well each was learnt; each side as of `other_tasks`."""
+    known = {"first_task": side["correct"], "second_task": other["correct"]}
+    return nets.task_overlap(side["survival"], other["survival"]) | known
+
+
+def published_kappas() -> dict[str, float]:
+    """Agreement of five seeds on the surviving heads, by task of prasanna2020bert."""
+    return {f"published: {n}": published("prasanna2020bert", f"Fleiss kappa heads {n}") for n in KAPPA_TASKS}

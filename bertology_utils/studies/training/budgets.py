@@ -1,0 +1,85 @@
+"""What else the tiny models are compared in: facts that nets of several depths store, and the size of the batch.
+
+Depends on `laboratory` and `tuning.tiny_pretraining`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bertology_utils.language.facts import InventedPerson
+from bertology_utils.runs import Runs
+from bertology_utils.studies.training.laboratory import UNTRAINED, Laboratory
+from bertology_utils.tuning import tiny_pretraining as tiny
+from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
+
+FACTS_BUDGET, FACTS_STEPS = 160, 4  # pieces a batch, as statements are short; times the steps of the base
+RATES = (0.5, 1, 2)  # times the learning rate of the base
+
+
+def stored(lab: Laboratory, people: Sequence[InventedPerson], layers: Sequence[int]) -> Runs:
+    """Facts known (P@1) by nets of several depths after reading the same statements: (seeds, people) each.
+
+    The control are guesses of untrained models, which are a sample of their own as well.
+    """
+    statements = [person.statement() for person in people]
+    names = sorted({word for words in statements for word in words} | set(people[0].candidates))
+    recipe = replace(lab.recipe, budget=FACTS_BUDGET, steps=FACTS_STEPS * lab.steps)
+    arms = [tiny.pretrain_all(names, statements, replace(recipe, layers=depth), lab.seeds) for depth in layers]
+    facts = {
+        f"facts_{depth}_layer{'s' * (depth > 1)}": tiny.planted_facts(models, people)
+        for depth, models in zip(layers, arms, strict=True)
+    }
+    blank = tiny.over_seeds(lambda seed: tiny_specimen(names, lab.recipe, seed), lab.seeds)
+    facts["guesses"] = guesses = tiny.planted_facts(blank, people)
+    return Runs(facts, dict.fromkeys(facts, guesses))
+
+
+@dataclass(frozen=True)
+class BatchSizes:
+    """Arms of equal pieces in batches of several sizes: their recipes, and losses and agreement on held-out sentences.
+
+    The samples are (seeds, items) of the half of the sentences on which no learning rate was tried.
+    """
+
+    recipes: Mapping[str, BilingualRecipe]
+    samples: Runs
+
+    def sentence(self) -> str:
+        """Steps, rate, loss and agreement of each arm."""
+        scores = self.samples.model
+        told = (
+            f"{recipe.steps} steps of {recipe.budget} at a rate of {recipe.learning_rate:g}: "
+            f"{scores[f'{size}_batch'].mean():.2f} nats, agreement {scores[f'agreement_{size}'].mean():.2f}"
+            for size, recipe in self.recipes.items()
+        )
+        return f"At equal pieces: {'; '.join(told)}."
+
+
+def batch_sizes(lab: Laboratory, **arms: Mapping[str, Any]) -> BatchSizes:
+    """Trains an arm for each size, named with what it changes in the recipe, at the best of three learning rates.
+
+    The rate is chosen on two seeds and every second held-out sentence; the other half decides.
+    """
+    recipes = {size: with_best_rate(lab, replace(lab.recipe, **changes)) for size, changes in arms.items()}
+    left, untrained = slice(1, None, 2), lab.untrained_losses[:, 1::2]
+    guesses = tiny.agreement(lab.untrained, lab.held_out[left])
+    model, control = {UNTRAINED: untrained}, {UNTRAINED: untrained}
+    for size, recipe in recipes.items():
+        models = lab.base if recipe == lab.recipe else tiny.pretrain_all(lab.words, lab.corpus, recipe, lab.seeds)
+        model[f"{size}_batch"] = tiny.held_out_losses(models, lab.unseen[left])
+        model[f"agreement_{size}"] = tiny.agreement(models, lab.held_out[left])
+        control |= {f"{size}_batch": untrained, f"agreement_{size}": guesses}
+    return BatchSizes(recipes, Runs(model, control))
+
+
+def with_best_rate(lab: Laboratory, recipe: BilingualRecipe) -> BilingualRecipe:
+    """The recipe with the rate of lowest loss, over two seeds and every second held-out sentence."""
+    trials = [replace(recipe, learning_rate=share * lab.recipe.learning_rate) for share in RATES]
+    losses = [
+        tiny.held_out_losses(tiny.pretrain_all(lab.words, lab.corpus, trial, 2), lab.unseen[::2]).mean()
+        for trial in trials
+    ]
+    return trials[int(np.argmin(losses))]

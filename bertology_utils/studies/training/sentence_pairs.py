@@ -1,0 +1,96 @@
+"""Objectives about two sentences: models pre-trained with and without next sentence prediction, and heads on [CLS].
+
+Depends on `tuning.tiny_pretraining` (stories and fine-tuning), `pretraining.objectives` (pairs) and
+`instruments.probes`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from bertology_utils.activations import sentence_vectors
+from bertology_utils.figures import Figure, bars
+from bertology_utils.instruments.probes import train_probe
+from bertology_utils.language.grammar import generate
+from bertology_utils.models import Specimen
+from bertology_utils.pretraining import objectives
+from bertology_utils.runs import Runs
+from bertology_utils.studies.training.laboratory import UNTRAINED, Laboratory, Models, captioned
+from bertology_utils.tuning.tiny_pretraining import pair_examples, stories, tuned_scores
+from bertology_utils.tuning.training import Examples
+
+Pair = tuple[Sequence[str], Sequence[str], int]
+Pairs = Mapping[str, Mapping[str, Sequence[Pair]]]
+
+
+# ---------------------------------------------------------------- with or without next sentence prediction
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Correctness after fine-tuning, task -> arm -> (seeds, items); one of the arms is untrained."""
+
+    scores: Mapping[str, Mapping[str, np.ndarray]]
+
+    @property
+    def samples(self) -> Runs:
+        """Of each arm the items of all tasks, (seeds, items); the control has untrained models in all arms."""
+        arms = next(iter(self.scores.values()))
+        joined = {arm: np.concatenate([of[arm] for of in self.scores.values()], axis=1) for arm in arms}
+        return Runs(joined, dict.fromkeys(arms, joined[UNTRAINED]))
+
+    def figure(self, claim: str, caption: str) -> Figure:
+        """Accuracy by task and arm."""
+        shown = {task: {arm.replace("_", " "): v for arm, v in of.items()} for task, of in self.scores.items()}
+        options = {"ylabel": "accuracy", "baselines": {"chance": 0.5}}
+        return bars(shown, controls=(UNTRAINED,), caption=captioned(caption, claim), **options)
+
+
+def order_task(lab: Laboratory, size: int, asked: int, rng: np.random.Generator) -> tuple[Examples, Examples]:
+    """Which of two sentences comes first? `size` and `asked` stories of held-out sentences, none of them in both."""
+    halves = ((lab.held_out[::2], size), (lab.held_out[1::2], asked))
+    pairs = [objectives.sentence_order_pairs(stories(part, count, seed=1), rng) for part, count in halves]
+    return tuple(map(pair_examples, pairs))
+
+
+def tuned(arms: Mapping[str, Models], tasks: Mapping[str, tuple[Examples, Examples]]) -> Tuned:
+    """Fine-tunes every model of every arm on every task of (training, test) examples."""
+    scores = {
+        arm: {task: tuned_scores(models, *parts) for task, parts in tasks.items()} for arm, models in arms.items()
+    }
+    return Tuned({task: {arm: of[task] for arm, of in scores.items()} for task in tasks})
+
+
+# ---------------------------------------------------------------- next sentence or order
+
+
+def nsp_and_order(train: int, test: int, seed: int, rng: np.random.Generator) -> Pairs:
+    """Labelled pairs of sentences by task, "nsp" and "sop", and part; no content word is in both parts.
+
+    nsp: does the second sentence belong to the first? sop: do they stand in their order? lan2019albert.
+    """
+    chosen = {part: _stories(n, seed, part) for part, n in (("train", train), ("test", test))}
+    makers = {"nsp": objectives.next_sentence_pairs, "sop": objectives.sentence_order_pairs}
+    return {task: {part: make(found, rng) for part, found in chosen.items()} for task, make in makers.items()}
+
+
+def _stories(n: int, seed: int, part: str) -> list:
+    return stories(generate(3 * n, seed=seed, split=part, kind="simple"), n, seed=seed)
+
+
+def cross_evaluate(specimen: Specimen, pairs: Pairs) -> dict[str, np.ndarray]:
+    """A linear head on frozen [CLS] vectors for each task, tested on both: `a_on_b` is head a on task b.
+
+    (seeds, items) each, 0 or 1.
+    """
+    data = {(task, part): _cls(specimen, of[part]) for task, of in pairs.items() for part in ("train", "test")}
+    heads = {task: train_probe(*data[task, "train"], seeds=3) for task in pairs}
+    return {f"{own}_on_{other}": heads[own].correct(*data[other, "test"])[0] for own in heads for other in heads}
+
+
+def _cls(specimen: Specimen, pairs: Sequence[Pair]) -> tuple[torch.Tensor, np.ndarray]:
+    """[CLS] vectors of the last layer (1, pairs, width), and the labels (pairs,)."""
+    first, second, labels = zip(*pairs, strict=True)
+    return sentence_vectors(specimen, first, pool="cls", pairs=second)[-1:], np.array(labels)

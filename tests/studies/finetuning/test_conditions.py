@@ -1,0 +1,91 @@
+"""The conditions of one start, what tuning changed, and luck: names, shapes and planted values."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from bertology_utils.absent import Absent
+from bertology_utils.language.grammar import generate
+from bertology_utils.runs import Runs
+from bertology_utils.studies.finetuning import luck, what_changed
+from bertology_utils.studies.finetuning.conditions import TASKS, Conditions, adapted, by_task
+from bertology_utils.tuning.comparisons import Plan, spread_samples
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return Plan(train=8, test=6, epochs=1, seeds=(0, 1))
+
+
+@pytest.fixture(scope="module")
+def conditions(tiny_eager, plan):
+    return Conditions.tuned_and_frozen(tiny_eager, plan)
+
+
+@pytest.fixture(scope="module")
+def probe():
+    return generate(3, seed=0, split="test", kind="simple")
+
+
+def test_samples_compare_one_start_with_another(conditions):
+    first, others = conditions.split()
+    samples = first.against(others)
+    assert samples["voice_tuned"].shape == (1, 6) and samples["random"].shape == (1, 18)
+    assert (samples["voice_random"] == conditions.tuned["voice"][1:]).all()
+    assert samples["voice_gain"] == samples["voice_tuned"].mean() - samples["voice_random"].mean()
+    assert samples["distance"].shape == (20,) and samples["frozen"].shape == (18,)
+    assert conditions.in_all()["tuned"].shape == (2, 18)
+
+
+def test_every_task_has_every_condition(conditions, plan):
+    shown = by_task(Runs(conditions, conditions), plan)
+    assert tuple(shown) == TASKS and all(len(own) == 6 for own in shown.values())
+
+
+def test_adapters_train_a_share(tiny, conditions, plan):
+    found = adapted(tiny, conditions, dataclasses.replace(plan, seeds=(0,)), size=4)
+    assert found["adapter"].shape == (1, 6) and found["full"].shape == (2, 6) and 0 < found["share"] < 0.5
+
+
+def test_changes_have_the_shape_of_runs_and_sentences(tiny_eager, conditions, probe, plan):
+    shifts = what_changed.attention_shifts(tiny_eager, conditions, probe)
+    assert {name: values.shape for name, values in shifts.items()} == {"sep_shift": (2, 3), "relation_shift": (2, 3)}
+    assert what_changed.weights(tiny_eager, conditions)["weights"].shape == (2,)
+    assert what_changed.weight_change(tiny_eager, conditions.runs["voice"][0]) > 0
+    tests = {name: plan.examples(name)[1] for name in TASKS}
+    quiet = what_changed.silenced(tiny_eager, conditions, tests)
+    assert quiet["tuned"].shape == quiet["silenced"].shape == (2, 18)
+    halves = what_changed.halves_restored(tiny_eager, conditions.runs["voice"], tests["voice"])
+    assert {values.shape for values in halves.values()} == {(2, 6)}
+
+
+def test_the_strongest_other_layer_is_none_of_the_last_two(monkeypatch, conditions, tiny_eager, probe):
+    change = np.broadcast_to([0.125, 0.375, 0.25, 0.75, 0.5], (2, 3, 5))
+    monkeypatch.setattr(what_changed.comparisons, "attention_change", lambda *_: change)
+    found = what_changed.attention_changes(tiny_eager, conditions, probe)
+    assert (found["last"][0, 0], found["last_but_one"][0, 0], found["strongest_other"][0, 0]) == (0.5, 0.75, 0.375)
+    assert found["by_layer"].shape == (5, 3)
+
+
+def test_masked_words_need_a_head(tiny_eager, conditions, probe, plan):
+    train, _ = plan.examples("acceptability")
+    assert isinstance(what_changed.masked_words_shift(tiny_eager, conditions, train, probe), float)
+    headless = dataclasses.replace(tiny_eager, has_mlm_head=False)
+    assert isinstance(what_changed.masked_words_shift(headless, conditions, train, probe), Absent)
+
+
+def test_shared_blocks_do_not_change_apart(monkeypatch, tiny_eager, conditions, plan):
+    monkeypatch.setattr(what_changed.changes, "blocks_have_own_weights", lambda encoder: False)
+    runs = conditions.runs["voice"]
+    assert what_changed.weights(tiny_eager, conditions) == {}
+    assert isinstance(what_changed.weight_change(tiny_eager, runs[0]), Absent)
+    assert isinstance(what_changed.halves_restored(tiny_eager, runs, plan.examples("voice")[1]), Absent)
+
+
+def test_a_repeated_run_has_no_luck():
+    series = {name: np.random.default_rng(0).random((4, 30)) < 0.7 for name in luck.TITLES}
+    repeated = luck.one_run_repeated(series)
+    assert spread_samples(repeated)["run_spread"].mean() == 0
+    assert list(luck.sorted_accuracies(series)) == ["other starts", "other orders", "both"]
+    assert luck.told(series).count("a standard deviation of") == 3
