@@ -8,6 +8,7 @@ import re
 import subprocess
 from functools import cache
 from pathlib import Path
+from statistics import median
 
 import nbformat
 import pytest
@@ -19,7 +20,12 @@ from bertology_utils.verdicts.claims import citation_keys, claims_file, read_cla
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = 'MODEL = "pocket-bert"\nPROFILE = "live"\nSEED = 0\nRECORD = None'
-LONGEST_CELL, WIDEST_CELL = 30, 86  # lines, and letters that a page shows on a laptop without breaking a line
+LONGEST_CELL, MEDIAN_CELL, ALL_CELLS, WIDEST_CELL = (
+    15,
+    6,
+    5000,
+    86,
+)  # lines, and letters that a page shows on a laptop without breaking a line
 RECORDING = {"test", "not_testable", "needs_mlm_head"}
 
 
@@ -62,8 +68,14 @@ def test_nothing_that_a_run_leaves_is_stored(chapter):
 def test_cells_are_short_and_narrow(chapter):
     long = {cell.source.splitlines()[0]: cell.source.count("\n") + 1 for cell in code_cells(chapter)}
     assert {first: lines for first, lines in long.items() if lines > LONGEST_CELL} == {}
+    assert median(cell.source.count("\n") + 1 for cell in code_cells(chapter)) <= MEDIAN_CELL
     wide = [line for cell in code_cells(chapter) for line in cell.source.splitlines() if len(line) > WIDEST_CELL]
     assert wide == []
+
+
+def test_all_chapters_together_hold_little_code():
+    lines = [cell.source.count("\n") + 1 for chapter in CHAPTERS for cell in code_cells(chapter)]
+    assert sum(lines) <= ALL_CELLS
 
 
 def test_every_chapter_opens_and_closes_alike(chapter):
