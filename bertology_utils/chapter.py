@@ -271,7 +271,7 @@ def _answer(found: Answer) -> str:
         for rows in found.rows.values()
         for text, (value, low, high, twin) in rows.items()
     }
-    label = "effect, in multiples of the smallest that would matter"
+    label = "effect ÷ smallest that would matter"
     caption = (
         "Each claim's effect with its 95 % interval; filled: replicates. Beyond the grey band it is as large as would "
         f"matter. Small dots: untrained twins. Cut at {SHOWN[0]:.0f} and {SHOWN[1]:.0f}."

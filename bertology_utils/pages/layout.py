@@ -12,14 +12,16 @@ CHAPTER = "chapter"
 TELLING = {"say", "test", "settle", "conclude", "not_testable", "close"}
 ANSWER = '<section class="chapter-answer"'
 HIDDEN = "remove-input"
+PARAMETERS = {"parameters", "injected-parameters"}  # the page ends with a line that says them
 
 
 def laid_out(notebook: dict[str, Any]) -> dict[str, Any]:
     """The notebook with its answer below its title, and without the code of cells that only tell or judge."""
     cells = notebook["cells"]
     for cell in cells:
-        if cell["cell_type"] == "code" and only_tells("".join(cell["source"])):
-            cell["metadata"].setdefault("tags", []).append(HIDDEN)
+        tags = cell["metadata"].setdefault("tags", [])
+        if cell["cell_type"] == "code" and (PARAMETERS & set(tags) or only_tells("".join(cell["source"]))):
+            tags.append(HIDDEN)
     answers = [output for cell in cells for output in _taken_out(cell)]
     if answers:
         place = next((i for i, cell in enumerate(cells) if cell["cell_type"] == "markdown"), 0) + 1
@@ -28,9 +30,10 @@ def laid_out(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def only_tells(source: str) -> bool:
-    """Whether a cell does nothing but call what tells and judges: `chapter.say`, `chapter.test` and their like."""
+    """Whether a cell does nothing but call what tells and judges: `chapter.say`, `chapter.test` and their like, and
+    import what these are told."""
     try:
-        statements = ast.parse(source).body
+        statements = [node for node in ast.parse(source).body if not isinstance(node, ast.ImportFrom)]
     except SyntaxError:  # a magic command
         return False
     return bool(statements) and all(_tells(statement) for statement in statements)
@@ -52,5 +55,6 @@ def _taken_out(cell: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _cell_of(outputs: list[dict[str, Any]]) -> dict[str, Any]:
-    cell = {"cell_type": "code", "execution_count": None, "id": "chapter-answer", "outputs": outputs, "source": ""}
+    source = "# what this chapter finds"  # a cell without code would be left out, with its outputs
+    cell = {"cell_type": "code", "execution_count": None, "id": "chapter-answer", "outputs": outputs, "source": source}
     return cell | {"metadata": {"tags": [HIDDEN]}}

@@ -15,6 +15,8 @@ def cell(source, kind="code", outputs=()):
     [
         ("chapter.say('a')\nchapter.test('b', c)", True),
         ("chapter.close()", True),
+        ("from a import THEMES\n\nchapter.conclude(THEMES)", True),
+        ("from a import b", False),
         ("x = 1\nchapter.say('a')", False),
         ("chapter.measure(f)", False),
         ("figures.bars({})", False),
@@ -32,7 +34,13 @@ def test_the_answer_moves_below_the_title():
     cells = [cell("# Title", "markdown"), cell("x = 1"), cell("chapter.conclude({})", outputs=[rest, answer])]
     title, first, code, end = laid_out({"cells": cells})["cells"]
     assert (title["source"], first["outputs"], code["source"]) == ("# Title", [answer], "x = 1")
-    assert end["outputs"] == [rest] and HIDDEN in end["metadata"]["tags"] and code["metadata"] == {}
+    assert end["outputs"] == [rest] and HIDDEN in end["metadata"]["tags"] and code["metadata"]["tags"] == []
+    assert first["source"], "a page leaves out a cell without code"
+
+
+def test_parameters_are_not_shown():
+    given = cell("MODEL = 1") | {"metadata": {"tags": ["parameters"]}}
+    assert HIDDEN in laid_out({"cells": [given]})["cells"][0]["metadata"]["tags"]
 
 
 def test_a_chapter_without_an_answer_stays_in_its_order():
