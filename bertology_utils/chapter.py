@@ -198,13 +198,6 @@ class Chapter:
         )  # fmt: skip
         display(HTML(cards.conflict_card(name, figure._repr_html_(), found.sentence, axis.differ)))
 
-    def needs_mlm_head(self, *identities: str) -> bool:
-        """Whether the specimen can fill in blanks; if not, the given claims are recorded as not testable."""
-        if not self.specimen.has_mlm_head:
-            for identity in identities:
-                self.not_testable(identity, f"{self.model_name} has no masked-LM head")
-        return self.specimen.has_mlm_head
-
     def say(self, text: str, *runs: Runs | Absent, **values: Any) -> None:
         """Prose whose numbers come from this run: see `runs.filled`; without runs and values the text as it is."""
         if absent_in([*runs, values]) is None:

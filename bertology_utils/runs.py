@@ -53,6 +53,13 @@ class Runs:
         others = tuple(side(lambda runs, i=i: runs.others[i]) for i in range(count))
         return cls(side(lambda runs: runs.model), side(lambda runs: runs.twin), others)
 
+    @classmethod
+    def together(cls, *runs: "Runs | Absent") -> "Runs | Absent":
+        """The named samples of several runs in one; a name of several is that of the last."""
+        if absent := absent_in(runs):
+            return absent
+        return cls.joined(**{name: run[name] for run in runs for name in run.model})
+
     def lines(self, *names: str, claim: str = "", here: str = "", caption: str = "", **options: Any) -> Figure | None:
         """Lines over layers, model and twin: of the sample itself, or of the named ones.
 

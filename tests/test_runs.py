@@ -18,6 +18,12 @@ def test_a_part_of_runs_is_a_part_of_each_side():
     assert joined.model["b"] == joined.twin["b"] == 3 and joined.others == ()
 
 
+def test_samples_of_several_runs_stand_together():
+    both = Runs.together(Runs({"a": 1}, {"a": 2}), Runs({"b": 3}, {"b": 4}))
+    assert (both.model, both.twin) == ({"a": 1, "b": 3}, {"a": 2, "b": 4})
+    assert Runs.together(RUNS, ABSENT) is ABSENT
+
+
 def test_a_sentence_takes_its_numbers_from_model_twin_and_values():
     text = """It is {best:.0%}
     (twin {twin.best:.1f}), {more:.1f} and {word}."""

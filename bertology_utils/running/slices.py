@@ -14,7 +14,7 @@ import nbformat
 from bertology_utils.errors import BertologyError
 
 CHAPTER = "chapter"
-JUDGING = {"test", "not_testable", "needs_mlm_head"}
+JUDGING = {"test", "not_testable"}
 ALWAYS = {"close"}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -31,25 +31,11 @@ from bertology_utils.tuning.training import Examples, finetune
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
 
 if TYPE_CHECKING:
-    from bertology_utils.chapter import Chapter
     from bertology_utils.models import Specimen
 
 TINY = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=200, learning_rate=4e-3, budget=512)
 SEEDS = 8  # of every arm
-LIVE_REASON = "this claim is about other models than the specimen"
 INTRODUCING, KNOWN = ("a", "an"), ("a", "an", "the", "this", "that", "every")
-
-
-def judge_live(chapter: Chapter, identity: str, samples: Mapping[str, Any], control: Mapping[str, Any]) -> None:
-    """`Chapter.test` for a claim about models trained in the notebook, or about a family of the embedded ones.
-
-    Such a result is the same whatever specimen is chosen, so a run on a random specimen records that the claim does not
-    concern it, instead of a verdict which would look as if it did.
-    """
-    if chapter.specimen.is_random:
-        chapter.not_testable(identity, LIVE_REASON)
-    else:
-        chapter.test(identity, samples, control)
 
 
 # ---------------------------------------------------------------- the small language

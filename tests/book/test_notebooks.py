@@ -26,7 +26,7 @@ LONGEST_CELL, MEDIAN_CELL, ALL_CELLS, WIDEST_CELL = (
     5000,
     86,
 )  # lines, and letters that a page shows on a laptop without breaking a line
-RECORDING = {"test", "not_testable", "needs_mlm_head"}
+RECORDING = {"test", "not_testable"}
 
 
 @cache
@@ -47,8 +47,7 @@ def named_claims(chapter: str) -> list[tuple[str, str]]:
     found = []
     for node in ast.walk(ast.parse(notebook_code(cells))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in RECORDING:
-            arguments = node.args if node.func.attr == "needs_mlm_head" else node.args[:1]
-            found += [(node.func.attr, a.value) for a in arguments if isinstance(a, ast.Constant)]
+            found += [(node.func.attr, a.value) for a in node.args[:1] if isinstance(a, ast.Constant)]
     return found
 
 

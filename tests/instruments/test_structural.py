@@ -3,19 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from tree_toys import random_heads
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments import structural, trees
 
 PATIENT = {"epochs": 60, "learning_rate": 0.03}  # a toy has few batches an epoch
-
-
-def random_heads(words, generator):
-    order = generator.permutation(words)
-    heads = [-1] * words
-    for place in range(1, words):
-        heads[order[place]] = int(order[generator.integers(place)])
-    return heads
 
 
 @pytest.fixture(scope="module")

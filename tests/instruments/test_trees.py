@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.stats import spearmanr
+from tree_toys import random_heads
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments import trees
-
-
-def random_heads(words, generator):
-    order = generator.permutation(words)
-    heads = [-1] * words
-    for place in range(1, words):
-        heads[order[place]] = int(order[generator.integers(place)])
-    return heads
 
 
 def random_distances(words, generator):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import islice, pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -69,17 +68,3 @@ def test_agreement_pairs_turn_the_number_of_the_verb():
     pairs = tp.agreement_pairs_of(LANGUAGE)
     assert pairs and all(pair.differing() == (pair.focus,) for pair in pairs)
     assert all(tp.OTHER_NUMBER[tp.OTHER_NUMBER[word]] == word for word in tp.OTHER_NUMBER)
-
-
-def test_a_random_specimen_gets_no_verdict_from_models_trained_here():
-    calls = []
-    chapter = SimpleNamespace(
-        specimen=SimpleNamespace(is_random=True),
-        test=lambda *a: calls.append("test"),
-        not_testable=lambda *a: calls.append(a),
-    )
-    tp.judge_live(chapter, "some-claim", {}, {})
-    assert calls == [("some-claim", tp.LIVE_REASON)]
-    chapter.specimen.is_random = False
-    tp.judge_live(chapter, "some-claim", {}, {})
-    assert calls[-1] == "test"

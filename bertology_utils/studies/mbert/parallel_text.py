@@ -198,11 +198,6 @@ def in_the_middle(
     return {name: by_unit(pool(with_english(vectors, how))[vectors.middle], units) for name, how in measures.items()}
 
 
-def together(*runs: Runs) -> Runs:
-    """The named samples of several runs in one."""
-    return Runs.joined(**{name: run[name] for run in runs for name in run.model})
-
-
 def language_bars(runs: Runs, ylabel: str, beside: Mapping[str, ByLanguage], **options: Any) -> Figure:
     """Model and untrained twin in each language, at the layer that is best for the model over all of them.
 

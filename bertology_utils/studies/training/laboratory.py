@@ -134,11 +134,6 @@ class Laboratory:
         return tiny.number_examples(self.read[:size]), tiny.number_examples(self.held_out)
 
 
-def together(*runs: Runs) -> Runs:
-    """The named samples of several runs in one."""
-    return Runs.joined(**{name: run[name] for run in runs for name in run.model})
-
-
 def bars(runs: Runs, *names: str, claim: str = "", caption: str = "", **options: Any) -> Figure:
     """A bar an arm, and one of the untrained models, which are the same for all."""
     shown = {name.replace("_", " "): runs.model[name] for name in names} | {UNTRAINED: runs.twin[names[0]]}

@@ -154,11 +154,6 @@ def test_the_layer_of_pooled_scores_is_chosen_on_even_items_of_all_languages():
     assert found.items == 4 and guessed.mean() == 0
 
 
-def test_samples_of_several_runs_stand_together():
-    both = parallel.together(Runs({"a": 1}, {"a": 2}), Runs({"b": 3}, {"b": 4}))
-    assert (both.model, both.twin) == ({"a": 1, "b": 3}, {"a": 2, "b": 4})
-
-
 def test_shifts_are_asked_at_the_middle_layer_of_the_sentences_given():
     few = {code: CORPUS[code][:8] for code in ("en", "fr", "ru")}
     vectors = planted(few)

@@ -27,7 +27,7 @@ def test_every_arm_stands_beside_the_same_untrained_models(lab):
     runs = lab.compare(base=lab.base, again=laboratory.Runs(lab.untrained_losses, lab.untrained_losses))
     assert runs.model["base"].shape == (2, 40) and runs.model["untrained"] is runs.twin["untrained"]
     assert np.array_equal(runs.twin["base"], runs.model["again"])
-    both = laboratory.together(runs, laboratory.Runs({"other": 1.0}, {"other": 2.0}))
+    both = laboratory.Runs.together(runs, laboratory.Runs({"other": 1.0}, {"other": 2.0}))
     assert set(both.model) == {"base", "again", "untrained", "other"} and both.twin["other"] == 2.0
     assert laboratory.spread(runs, "base", "again") == pytest.approx(
         abs(runs.model["base"].mean() - runs.model["again"].mean())
