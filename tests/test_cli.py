@@ -7,6 +7,7 @@ import pytest
 from notebook_project import add_notebook, make_project
 
 from bertology_utils import cli
+from bertology_utils.cli import chapters
 from bertology_utils.pages import build, numbers
 from bertology_utils.project import Job, plan
 from bertology_utils.running import runner
@@ -130,10 +131,10 @@ def test_the_ledger_prints_effect_interval_and_q_and_marks_older_intervals():
         "ci_low": 0.036,
         "ci_high": 0.038,
     }
-    line = cli.ledger_line("one", result | {"q": 0.0123, "intervals_only": True})
+    line = chapters.ledger_line("one", result | {"q": 0.0123, "intervals_only": True})
     assert line == ("one", "m", "live", "weaker", "+0.0371", "+0.036 to +0.038*", "0.012")
     untested = {"model": "m", "profile": "live", "verdict": "not testable here"}
-    assert cli.ledger_line("two", untested)[4:] == ("", "", "")
+    assert chapters.ledger_line("two", untested)[4:] == ("", "", "")
 
 
 def test_the_readme_is_filled_by_the_command(root, capsys):

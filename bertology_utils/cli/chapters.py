@@ -1,0 +1,188 @@
+"""Commands that run chapters and build the book of them; each loads what it needs when it is called."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bertology_utils.cli.common import Claims, Profile, Root, app, book_folder, show
+from bertology_utils.errors import BertologyError
+from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE
+
+
+@app.command()
+def run(
+    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", help="See `bertology models`; also a folder or a hub id. May be repeated."),
+    ] = None,
+    profile: Profile = DEFAULT_PROFILE,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
+    scheduler: Annotated[str | None, typer.Option(help="A running dask scheduler, tcp://host:port.")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Run fresh chapters again.")] = False,
+    online: Annotated[bool, typer.Option("--online", help="Let chapters use the network.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Keep the results under results/runs/ as well.")] = False,
+    claim: Claims = None,
+    root: Root = None,
+) -> None:
+    """Execute chapters on models, in parallel, and keep what is fresh."""
+    from bertology_utils.project import plan
+    from bertology_utils.running.runner import run_jobs
+    from bertology_utils.verdicts.recorded import keep, require_keepable, result_of
+
+    planned = plan(book_folder(root), chapters, model, profile, seed, online)
+    if claim:
+        planned = only_claims(planned, claim, named=bool(chapters))
+        force = True
+    if record:
+        require_keepable(planned)
+    console = Console(stderr=True)
+    outcomes = run_jobs(planned, workers=jobs, scheduler=scheduler, force=force, online=online, console=console)
+    check(outcomes, len(planned))
+    if claim:
+        show(
+            ["claim", "model", "verdict"],
+            [(r["id"], r["model"], r["verdict"]) for j in planned for r in result_of(j)["results"]],
+        )
+    if record:
+        written = keep(planned)
+        print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")
+
+
+def only_claims(planned: list, claims: list[str], named: bool) -> list:
+    """The planned jobs of the claims' chapters, each for its claims alone.
+
+    Raises `BertologyError` for an unknown claim, and for one that is not of the chapters that were `named`.
+    """
+    from bertology_utils.verdicts.claims import claim_by_id
+
+    chapters = {claim: claim_by_id(claim).notebook for claim in dict.fromkeys(claims)}
+    for claim, chapter in chapters.items():
+        if named and chapter not in {job.chapter for job in planned}:
+            raise BertologyError(f"The claim '{claim}' is tested in the chapter '{chapter}'.")
+    own = ((job, tuple(claim for claim, chapter in chapters.items() if chapter == job.chapter)) for job in planned)
+    return [replace(job, claims=wanted) for job, wanted in own if wanted]
+
+
+def check(outcomes: list, planned: int) -> None:
+    """Raises `BertologyError` with the names of the runs that failed."""
+    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+    if failed:
+        names = ", ".join(sorted(outcome.job.label for outcome in failed))
+        raise BertologyError(
+            f"{len(failed)} of {planned} failed: {names}\n"
+            f"Full text: {failed[0].job.folder.relative_to(failed[0].job.root)}/*.error.txt"
+        )
+
+
+@app.command()
+def rerun(
+    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    model: Annotated[str, typer.Option("--model", "-m", help="As for `run`.")] = DEFAULT_MODEL,
+    profile: Profile = DEFAULT_PROFILE,
+    seeds: Annotated[int, typer.Option(min=2, help="Reruns, with the seeds 1, 2, ...")] = 5,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
+    out: Annotated[Path | None, typer.Option(help="The table; results/reruns.csv by default.", dir_okay=False)] = None,
+    claim: Claims = None,
+    root: Root = None,
+) -> None:
+    """Run chapters again with other seeds, keep their verdicts and how far values spread, and say how many flip."""
+    from bertology_utils.running.runner import run_jobs
+    from bertology_utils.verdicts import reruns
+
+    folder = book_folder(root)
+    planned = reruns.plan_reruns(folder, chapters, model, profile, seeds)
+    if claim:
+        planned = only_claims(planned, claim, named=bool(chapters))
+    if profile == "smoke" and out is None:
+        raise BertologyError("A smoke run is a test of the code: name a file of your own for its verdicts with --out.")
+    check(run_jobs(planned, workers=jobs, force=bool(claim), console=Console(stderr=True)), len(planned))
+    verdicts = reruns.verdicts_of(planned)
+    reruns.write(out or folder / reruns.PATH, verdicts, alone=bool(claim))
+    if out is None:
+        reruns.write_checks(folder / reruns.CHECKS, reruns.checks_of(planned), alone=bool(claim))
+    rows = [
+        (chapter, str(found.claims), str(found.seeds), f"{found.flipped}/{found.verdicts}", str(found.opposed))
+        for (_, _, chapter), found in reruns.by_chapter(verdicts).items()
+    ]
+    show(["chapter", "claims", "seeds", "flipped", "opposed"], rows)
+
+
+@app.command()
+def build(
+    force: Annotated[bool, typer.Option("--force", help="Build even if nothing changed.")] = False,
+    root: Root = None,
+) -> None:
+    """Build the static book from the executed chapters; warnings are errors."""
+    from bertology_utils.pages.build import build as build_book
+
+    folder = book_folder(root)
+    changed = build_book(folder, force)
+    print("Built" if changed else "Nothing changed:", folder / "_build" / "html" / "index.html")
+
+
+@app.command()
+def ledger(
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON list.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Draw them as the README's picture into this SVG file.")] = None,
+    readme: Annotated[Path | None, typer.Option(help="Put their counts into this file, between its marks.")] = None,
+    root: Root = None,
+) -> None:
+    """Print the verdicts of the executed chapters, each with its effect, interval and q."""
+    from bertology_utils.pages.build import all_results
+
+    folder = book_folder(root)
+    claims = all_results(folder)
+    if picture is not None or readme is not None:
+        write_pictures(folder, claims, picture, readme)
+        return
+    if as_json:
+        print(json.dumps(claims, indent=1, ensure_ascii=False))
+        return
+    rows = [ledger_line(claim["id"], result) for claim in claims for result in claim["results"]]
+    if not rows:
+        raise BertologyError("There are no fresh verdicts. Run `bertology run` first.")
+    show(["claim", "model", "profile", "verdict", "effect", "95 % interval", "q"], rows)
+
+
+def write_pictures(folder: Path, claims: list[dict], picture: Path | None, readme: Path | None) -> None:
+    """What the README shows of the verdicts: its picture, and the counts between its marks."""
+    from bertology_utils.pages.contents import rows_of
+    from bertology_utils.pages.numbers import write_numbers
+    from bertology_utils.pages.picture import draw
+
+    rows = rows_of(claims)
+    if picture is not None:
+        print(draw(rows, picture))
+    if readme is not None:
+        write_numbers(readme, folder, rows)
+
+
+def ledger_line(identity: str, result: dict) -> tuple[str, ...]:
+    """One row of `bertology ledger`; what was judged from recorded intervals alone has a star."""
+    effect = "" if result.get("difference") is None else f"{result['difference']:+.3g}"
+    interval = "" if result.get("ci_low") is None else f"{result['ci_low']:+.3g} to {result['ci_high']:+.3g}"
+    q = "" if result.get("q") is None else f"{result['q']:.2g}"
+    star = "*" if result.get("intervals_only") else ""
+    return identity, result["model"], result["profile"], result["verdict"], effect, interval + star, q
+
+
+@app.command()
+def teach(
+    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write; _build/teaching by default.")] = None,
+    root: Root = None,
+) -> None:
+    """Write student notebooks without solutions, slides and grading keys."""
+    from bertology_utils.pages.teach import teach as write_material
+
+    folder = book_folder(root)
+    for chapter, exercises in write_material(folder, chapters, out):
+        minutes = sum(exercise.minutes or 0 for exercise in exercises)
+        print(f"{chapter}: {len(exercises)} exercises, {minutes} minutes")
+    print("Written:", out or folder / "_build" / "teaching")

