@@ -1,6 +1,6 @@
 """The built book in a headless browser; skipped, with the reason, where something it needs is missing.
 
-`npm install` in `tests/browser` brings the packages (playwright-core and axe-core) into a git-ignored folder.
+`npm install` in `tests/book/browser` brings the packages (playwright-core and axe-core) into a git-ignored folder.
 """
 
 import json
@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
-FOLDER = Path(os.environ.get("BROWSER_MODULES", Path(__file__).parents[1] / "browser"))
+FOLDER = Path(os.environ.get("BROWSER_MODULES", Path(__file__).parent / "browser"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -24,7 +24,7 @@ def missing() -> str | None:
     if not any(map(shutil.which, BROWSERS)):
         return "no chromium is installed"
     if not (FOLDER / "node_modules" / "playwright-core").is_dir():
-        return "run `npm install` in tests/browser first"
+        return "run `npm install` in tests/book/browser first"
     return None if (HTML / "book" / "ledger.html").is_file() else "the book is not built: run `make book` first"
 
 
@@ -34,7 +34,7 @@ def report() -> dict:
     if reason:
         pytest.skip(reason)
     browser = next(filter(None, map(shutil.which, BROWSERS)))
-    command = ["node", str(ROOT / "tests/browser/check.mjs"), str(HTML), str(ROOT / "_build/screenshots"), browser]
+    command = ["node", str(ROOT / "tests/book/browser/check.mjs"), str(HTML), str(ROOT / "_build/screenshots"), browser]
     environment = os.environ | {"BROWSER_MODULES": str(FOLDER)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -11,6 +11,7 @@ from bertology_utils.data.material import is_held_out
 from bertology_utils.errors import BertologyError
 from bertology_utils.language import pairs
 from bertology_utils.studies.syntax import clozes as syntax_clozes
+from bertology_utils.studies.syntax import polarity_methods
 from bertology_utils.studies.syntax import probing as syntax_probes
 
 SUBJECTS, ATTRACTORS = ("author", "customer"), ("guard", "minister")  # the first of each is for tests alone
@@ -185,8 +186,8 @@ def test_the_likely_roles_are_those_that_the_file_names_first(folder, tmp_path):
 
 
 def test_experiments_run_on_the_suites(folder, tiny, tiny_eager, monkeypatch):
-    monkeypatch.setattr(pair_sets, "matched_npi_pairs", partial(pair_sets.matched_npi_pairs, least=1))
-    polarity = syntax_clozes.polarity(tiny, 4, source="warstadt_npi")
+    monkeypatch.setattr(polarity_methods, "matched_npi_pairs", partial(pair_sets.matched_npi_pairs, least=1))
+    polarity = polarity_methods.cloze_choices(tiny, 4, source="warstadt_npi")
     assert {name: len(values) for name, values in polarity.items()} == {"licensor": 1, "scope": 1}
     assert syntax_clozes.negation(tiny, source="ettinger")["correlation_not"].shape == (1,)
     found = syntax_clozes.psycholinguistic_suite(tiny, source="ettinger")
