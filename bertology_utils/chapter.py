@@ -260,7 +260,11 @@ class Chapter:
 def _answer(found: Answer) -> str:
     """The chapter's answer, which the page shows before its first experiment."""
     panel = {
-        text: Dots(np.clip([twin], *SHOWN), *np.clip([value, low, high], *SHOWN), text in found.replicated)
+        text: Dots(
+            np.clip([] if np.isnan(twin) else [twin], *SHOWN),
+            *np.clip([value, low, high], *SHOWN),
+            text in found.replicated,
+        )  # fmt: skip
         for rows in found.rows.values()
         for text, (value, low, high, twin) in rows.items()
     }

@@ -181,3 +181,14 @@ def test_what_a_model_lacks_is_absent_and_its_claims_are_not_testable(chapter, t
     assert found.reason.endswith("has no masked-LM head") and chapter.results[0]["verdict"] == "not testable here"
     assert chapter.measure(lambda specimen, past: past, after=found) is found
     chapter.say("{x} and {y}", found, y=1)
+
+
+def test_a_chapter_ends_with_its_answer_also_where_no_twin_was_compared(chapter, capsys, monkeypatch):
+    shown = []
+    monkeypatch.setattr("bertology_utils.chapter.display", lambda output: shown.append(output.data))
+    predicting(chapter, prediction="bert > baseline by 0.2")
+    samples = {"bert": np.ones(60), "baseline": np.zeros(60)}
+    chapter.test("sva-in-cloze", samples, {name: 0 * values for name, values in samples.items()})
+    chapter.results[0]["control_clauses"] = []
+    chapter.conclude({"Agreement": {"sva-in-cloze": "verbs agree"}})
+    assert shown[-1].startswith('<section class="chapter-answer"') and "Surest: verbs agree." in shown[-1]
