@@ -193,9 +193,14 @@ class Chapter:
         self.axes[name] = samples_to_keep(axis, [runs.model, *twins], published)
         bands = tuple(Band(s.label, s.region.text, s.region.low, s.region.high) for s in axis.sides)
         figure = regions(
-            bands, found.model.rows, found.twins.rows, points=points, published=published, scale=axis.scale,
+            bands,
+            found.model.rows,
+            found.twins.rows,
+            points=points,
+            published=published,
+            scale=axis.scale,
             caption=_reasons(axis),
-        )  # fmt: skip
+        )
         display(HTML(cards.conflict_card(name, figure._repr_html_(), found.sentence, axis.differ)))
 
     def say(self, text: str, *runs: Runs | Absent, **values: Any) -> None:
@@ -264,7 +269,7 @@ def _answer(found: Answer) -> str:
             np.clip([] if np.isnan(twin) else [twin], *SHOWN),
             *np.clip([value, low, high], *SHOWN),
             text in found.replicated,
-        )  # fmt: skip
+        )
         for rows in found.rows.values()
         for text, (value, low, high, twin) in rows.items()
     }
