@@ -7,6 +7,8 @@ that the command line prints; every other exception is a defect of the package.
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+SHOWN = 20  # names that a message lists
+
 
 class BertologyError(Exception):
     """A mistake in the input, told in one or two clear lines."""
@@ -16,5 +18,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BertologyError:
     """The error for a name that is not among the `known` ones, with the nearest of them."""
     known = sorted(known)
     near = get_close_matches(name, known, n=3, cutoff=0.4)
-    hint = f"Did you mean {', '.join(near)}?" if near else f"Known: {', '.join(known)}."
+    others = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+    hint = f"Did you mean {', '.join(near)}?" if near else f"Known: {', '.join(known[:SHOWN])}{others}."
     return BertologyError(f"There is no {kind} called '{name}'.\n{hint}")

@@ -94,6 +94,14 @@ def read_yaml(path: Path) -> Any:
         raise BertologyError(f"{path} is not YAML: {' '.join(str(error).split())[:160]}.") from None
 
 
+def read_text(path: Path) -> str:
+    """The content of a file of text. Raises BertologyError where it cannot be read, or is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BertologyError(f"{path} cannot be read ({getattr(error, 'strerror', None) or 'no UTF-8'}).") from None
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a file of text, whole or not at all."""
     with replacing(path) as part:

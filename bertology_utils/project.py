@@ -33,6 +33,7 @@ DEFAULT_MODEL = "pocket-bert"
 DEFAULT_PROFILE = "live"
 RANDOM_PREFIX = "random:"
 FOLDER_VARIABLE = "BERTOLOGY_DATA"  # names the folder of the user's data sets
+ORDER_VARIABLE = "BERTOLOGY_SOURCES"  # names where data sets may come from, in order
 EVALUATIONS = "evaluations.jsonl"  # what was evaluated during a model's pre-training, beside its weights
 
 

@@ -13,7 +13,7 @@ import typer
 from bertology_utils.cli import chapters, decisions, specimens  # noqa: F401 (they register their commands)
 from bertology_utils.cli.common import app
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import FOLDER_VARIABLE, data_folder
+from bertology_utils.project import FOLDER_VARIABLE, ORDER_VARIABLE, data_folder
 
 INTERRUPTED = "Interrupted; nothing half-written was kept."
 
@@ -21,7 +21,7 @@ INTERRUPTED = "Interrupted; nothing half-written was kept."
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; defects of the package keep their traceback."""
     try:
-        settle_data_folder()
+        settle_data()
         code = app(arguments, standalone_mode=False, prog_name="bertology") or 0
         # typer turns an interrupt inside a command into this code without a word
         return fail(INTERRUPTED, 130) if code == 130 else code
@@ -40,11 +40,16 @@ def main(arguments: list[str] | None = None) -> int:
         return fail(f"{message}\nTry `bertology --help`." if message else "", error.exit_code)
 
 
-def settle_data_folder() -> None:
-    """Make the folder of the data absolute: kernels start in another folder than the command."""
+def settle_data() -> None:
+    """Make the folder of the data absolute, since kernels start in another folder than the command, and refuse sources
+    that do not exist before anything starts."""
     folder = data_folder()
     if folder is not None:
         os.environ[FOLDER_VARIABLE] = str(folder)
+    if os.environ.get(ORDER_VARIABLE):
+        from bertology_utils.data.registry import source_order
+
+        source_order()
 
 
 def fail(message: str, code: int = 1) -> int:

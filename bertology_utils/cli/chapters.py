@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bertology_utils.cli.common import Claims, Profile, Root, app, book_folder, show
+from bertology_utils.cli.common import LARGEST_SEED, MANY, Claims, Profile, Root, app, book_folder, show
 from bertology_utils.errors import BertologyError
 from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE
 
@@ -21,9 +21,9 @@ def run(
         typer.Option("--model", "-m", help="See `bertology models`; also a folder or a hub id. May be repeated."),
     ] = None,
     profile: Profile = DEFAULT_PROFILE,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=MANY, help="Chapters at a time.")] = 2,
     scheduler: Annotated[str | None, typer.Option(help="A running dask scheduler, tcp://host:port.")] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED)] = 0,
     force: Annotated[bool, typer.Option("--force", help="Run fresh chapters again.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Let chapters use the network.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep the results under results/runs/ as well.")] = False,
@@ -85,8 +85,8 @@ def rerun(
     chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
     model: Annotated[str, typer.Option("--model", "-m", help="As for `run`.")] = DEFAULT_MODEL,
     profile: Profile = DEFAULT_PROFILE,
-    seeds: Annotated[int, typer.Option(min=2, help="Reruns, with the seeds 1, 2, ...")] = 5,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Chapters at a time.")] = 2,
+    seeds: Annotated[int, typer.Option(min=2, max=MANY, help="Reruns, with the seeds 1, 2, ...")] = 5,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=MANY, help="Chapters at a time.")] = 2,
     out: Annotated[Path | None, typer.Option(help="The table; results/reruns.csv by default.", dir_okay=False)] = None,
     claim: Claims = None,
     root: Root = None,

@@ -18,6 +18,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+LARGEST_SEED = 2**32 - 1  # what every generator takes
+MANY = 10**6  # more runs, jobs or pairs than anybody can mean
+
 Root = Annotated[Path | None, typer.Option("--root", help="The book's folder; by default the nearest one above.")]
 Online = Annotated[bool, typer.Option("--online", help="Let data sets of the hub come from the network.")]
 Claims = Annotated[

@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from bertology_utils.cli.common import Profile, Root, app, book_folder, show
+from bertology_utils.cli.common import MANY, Profile, Root, app, book_folder, show
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_json
 from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE
@@ -37,7 +37,7 @@ def power(
 
 @app.command()
 def calibrate(
-    repeats: Annotated[int, typer.Option("--repeats", "-n", min=20, help="Of every design.")] = 1000,
+    repeats: Annotated[int, typer.Option("--repeats", "-n", min=20, max=MANY, help="Of every design.")] = 1000,
     record: Annotated[bool, typer.Option("--record", help="Keep the table as results/calibration.csv.")] = False,
     root: Root = None,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bertology_utils.cli.common import Online, Root, app, book_folder, prepare_transformers, show
+from bertology_utils.cli.common import LARGEST_SEED, MANY, Online, Root, app, book_folder, prepare_transformers, show
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_csv, read_entries
 
@@ -45,8 +45,8 @@ def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
 @app.command()
 def score(
     models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
-    pairs: Annotated[int | None, typer.Option(min=2, help="Pairs of each paradigm; all by default.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the pairs.")] = 0,
+    pairs: Annotated[int | None, typer.Option(min=2, max=MANY, help="Pairs of each paradigm; all by default.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Draws the pairs.")] = 0,
     out: Annotated[Path | None, typer.Option(dir_okay=False, help="A csv file, such as results/zorro.csv.")] = None,
     card: Annotated[bool, typer.Option("--card", help="Write the scores into the cards of local models too.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Let models come from the network.")] = False,
@@ -136,9 +136,11 @@ def average(
 @app.command()
 def compare(
     configs: Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Configuration files of the variants.")],
-    tokens: Annotated[int, typer.Option(min=1, help="Pieces that every variant reads.")] = 600_000,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each variant.")] = 3,
-    pairs: Annotated[int, typer.Option(min=0, help="Zorro pairs of each paradigm; 0: do not score grammar.")] = 0,
+    tokens: Annotated[int, typer.Option(min=1, max=MANY**2, help="Pieces that every variant reads.")] = 600_000,
+    seeds: Annotated[int, typer.Option(min=1, max=MANY, help="Runs of each variant.")] = 3,
+    pairs: Annotated[
+        int, typer.Option(min=0, max=MANY, help="Zorro pairs of each paradigm; 0: do not score grammar.")
+    ] = 0,
     out: Annotated[Path, typer.Option(dir_okay=False, help="The table; what it holds is not trained again.")] = Path(
         "results/pretraining_objectives.csv"
     ),

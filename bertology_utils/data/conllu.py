@@ -7,6 +7,7 @@ kept aside in `multiword`, and the empty nodes of enhanced dependencies ("8.1") 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,16 +58,19 @@ class Tree:
 def read_conllu(path: str | Path, language: str = "") -> Iterator[Tree]:
     """Yield the trees of a file, one at a time.
 
-    Raises BertologyError "file:line: ..." for a missing column, an id out of order, a head out of range, no root or
-    several, or a cycle; and for a file that is missing or not UTF-8.
+    Raises BertologyError "file:line: ..." for a missing column, an empty word, an id out of order, a range over other
+    words than follow it, a head out of range, no root or several, or a cycle; and for a file that cannot be read as
+    UTF-8, with or without a byte-order mark.
     """
     path = Path(path)
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8-sig") as lines:
             for first, block in _blocks(lines):
                 yield parse_block(block, path.name, first, language)
     except FileNotFoundError:
         raise BertologyError(f"There is no treebank file {path}.") from None
+    except OSError as error:
+        raise BertologyError(f"The treebank file {path} cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError as error:
         raise BertologyError(f"{path.name}: not UTF-8 at byte {error.start}.") from None
 
@@ -100,12 +104,18 @@ def parse_block(lines: list[str], name: str = "<text>", first: int = 1, language
         columns = line.split("\t")
         if len(columns) != COLUMNS:
             raise _fault(name, number, f"{len(columns)} columns instead of {COLUMNS}")
+        if not columns[1].strip():
+            raise _fault(name, number, "the word is empty")
         if "-" in columns[0]:
-            ranges.append(_range(columns, name, number))
+            if ranges and len(rows) <= ranges[-1][1]:
+                raise _fault(name, number, f"multiword range {columns[0]!r} begins within another")
+            ranges.append(_range(columns, len(rows), name, number))
         elif "." not in columns[0]:
             if columns[0] != str(len(rows) + 1):
                 raise _fault(name, number, f"word id {columns[0]!r} where {len(rows) + 1} was expected")
             rows.append((number, columns))
+    if ranges and len(rows) <= ranges[-1][1]:
+        raise _fault(name, first, f"multiword range of {ranges[-1][2]!r} ends after the sentence's {len(rows)} words")
     heads = tuple(_head(columns[6], len(rows), name, number) for number, columns in rows)
     _check_tree(heads, [number for number, _ in rows], name)
     cells = [columns for _, columns in rows]
@@ -123,15 +133,19 @@ def parse_block(lines: list[str], name: str = "<text>", first: int = 1, language
     )
 
 
-def _range(columns: list[str], name: str, number: int) -> tuple[int, int, str]:
-    first, _, last = columns[0].partition("-")
-    if not (first.isdigit() and last.isdigit() and int(first) < int(last)):
+def _range(columns: list[str], words: int, name: str, number: int) -> tuple[int, int, str]:
+    """First and last word of a range, which begins at the next word: `words` stand before it."""
+    ends = re.fullmatch(r"([0-9]+)-([0-9]+)", columns[0])
+    first, last = map(int, ends.groups()) if ends else (0, 0)
+    if first >= last:
         raise _fault(name, number, f"multiword range {columns[0]!r} is not first-last")
-    return int(first) - 1, int(last) - 1, columns[1]
+    if first != words + 1:
+        raise _fault(name, number, f"multiword range {columns[0]!r} stands before word {words + 1}")
+    return first - 1, last - 1, columns[1]
 
 
 def _head(text: str, words: int, name: str, number: int) -> int:
-    if not text.isdigit():
+    if not re.fullmatch("[0-9]+", text):
         raise _fault(name, number, f"head {text!r} is not a number")
     if int(text) > words:
         raise _fault(name, number, f"head {text} is out of range: the sentence has {words} words")

@@ -17,10 +17,9 @@ from pathlib import Path
 
 from bertology_utils.data.sets import REGISTRY, SOURCES, DataSet
 from bertology_utils.errors import BertologyError, unknown
-from bertology_utils.project import FOLDER_VARIABLE, data_folder
+from bertology_utils.project import FOLDER_VARIABLE, ORDER_VARIABLE, data_folder
 
 DEFAULT_SOURCES = ("embedded", "local")
-ORDER_VARIABLE = "BERTOLOGY_SOURCES"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import read_text, write_text
 from bertology_utils.pages import emergence, specimens, tallies
 from bertology_utils.pages.contents import Row, is_tested, result_of, verdict_of
 from bertology_utils.pages.tallies import Tally
@@ -52,14 +53,14 @@ def write_numbers(readme: Path, root: Path, rows: Sequence[Row]) -> None:
 
     Raises BertologyError where the file has no marks.
     """
-    text = readme.read_text(encoding="utf-8")
+    text = read_text(readme)
     first, last = (re.escape(mark) for mark in MARKS)
     if not re.search(f"{first}.*{last}", text, flags=re.DOTALL):
         raise BertologyError(
             f"{readme.name} has no place for the numbers: it needs the lines {MARKS[0]} and {MARKS[1]}"
         )
     told = "\n".join([MARKS[0], numbers(root, rows), MARKS[1]])
-    readme.write_text(re.sub(f"{first}.*{last}", lambda _: told, text, flags=re.DOTALL), encoding="utf-8")
+    write_text(readme, re.sub(f"{first}.*{last}", lambda _: told, text, flags=re.DOTALL))
 
 
 def numbers(root: Path, rows: Sequence[Row]) -> str:

@@ -1,6 +1,8 @@
 """The treebank reader: what it keeps, and that every fault is told with file and line."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bertology_utils.data.conllu import read_conllu
 from bertology_utils.errors import BertologyError
@@ -61,6 +63,14 @@ def test_several_sentences_without_a_final_empty_line(tmp_path):
         ([row("1", "a", 0), row("2", "b", 7)], 2, "out of range"),
         ([row("1", "a", 0), row("3", "b", 1)], 2, "word id"),
         ([row("1", "a", "_")], 1, "not a number"),
+        ([row("1", "a", "²")], 1, "not a number"),
+        ([row("1", "a", "٣")], 1, "not a number"),
+        ([row("1-9", "ab", "_"), row("1", "a", 0), row("2", "b", 1)], 1, "ends after the sentence's 2 words"),
+        ([row("2-3", "bc", "_"), row("1", "a", 0)], 1, "stands before word 1"),
+        ([row("1-3", "a", "_"), row("1", "a", 0), row("2-3", "b", "_")], 3, "within another"),
+        ([row("1-²", "a", "_"), row("1", "a", 0)], 1, "not first-last"),
+        ([row("1", "", 0)], 1, "the word is empty"),
+        ([row("1", "a", 0).replace("\ta\t", "\t \t", 1)], 1, "the word is empty"),
     ],
 )
 def test_faults_name_file_and_line(tmp_path, lines, line, fault):
@@ -69,6 +79,49 @@ def test_faults_name_file_and_line(tmp_path, lines, line, fault):
         list(read_conllu(path))
 
 
-def test_missing_file_is_a_clear_error(tmp_path):
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path):
+    path = tmp_path / "tiny.conllu"
+    path.write_text("\ufeff" + row("1", "a", 0) + "\n", encoding="utf-8")
+    assert [tree.words for tree in read_conllu(path)] == [("a",)]
+
+
+PIECES = (
+    "1",
+    "2",
+    "3",
+    "1-2",
+    "2-4",
+    "1.1",
+    "0",
+    "_",
+    "",
+    "a",
+    "²",
+    "# x = y",
+    "root",
+    "A=B|C",
+    "\t",
+    "\n",
+    "\n\n",
+    " ",
+)
+
+
+@given(text=st.lists(st.sampled_from(PIECES), max_size=60).map("".join) | st.text(max_size=100))
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_a_treebank_or_refused_with_its_line(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("conllu") / "any.conllu"
+    path.write_text(text, encoding="utf-8", newline="")
+    try:
+        trees = list(read_conllu(path))
+    except BertologyError as error:
+        assert "any.conllu:" in str(error)
+        return
+    assert all(sum(head < 0 for head in tree.heads) == 1 and all(tree.words) for tree in trees)
+
+
+def test_what_is_no_file_is_a_clear_error(tmp_path):
+    with pytest.raises(BertologyError, match="cannot be read"):
+        list(read_conllu(tmp_path))
     with pytest.raises(BertologyError, match="no treebank file"):
         list(read_conllu(tmp_path / "absent.conllu"))
