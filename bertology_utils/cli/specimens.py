@@ -8,7 +8,7 @@ from rich.console import Console
 
 from bertology_utils.cli.common import LARGEST_SEED, MANY, Online, Root, app, book_folder, prepare_transformers, show
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_csv, read_entries
+from bertology_utils.files import read_csv, read_entries, replacing
 
 
 @app.command()
@@ -45,14 +45,18 @@ def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
 @app.command()
 def score(
     models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
+    suite: Annotated[Path | None, typer.Option(help="A file or folder: BLiMP, MultiBLiMP, SyntaxGym, EWoK, COMPS, "
+                                               "Zorro or two columns; by default the data set Zorro.")] = None,
     pairs: Annotated[int | None, typer.Option(min=2, max=MANY, help="Pairs of each paradigm; all by default.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Draws the pairs.")] = 0,
+    steps: Annotated[bool, typer.Option("--steps", help="Every stored step of the models' training as well.")] = False,
     out: Annotated[Path | None, typer.Option(dir_okay=False, help="A csv file, such as results/zorro.csv.")] = None,
+    picture: Annotated[Path | None, typer.Option(dir_okay=False, help="An svg or png file.")] = None,
     card: Annotated[bool, typer.Option("--card", help="Write the scores into the cards of local models too.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Let models come from the network.")] = False,
     root: Root = None,
-) -> None:
-    """Judge minimal pairs (Zorro, 23 paradigms) by pseudo-log-likelihood, beside the untrained twin."""
+) -> None:  # fmt: skip
+    """Judge minimal pairs by pseudo-log-likelihood, beside the untrained twin and rules that know no grammar."""
     from bertology_utils.project import model_folder, resolve_model, split_model
 
     folder = book_folder(root)
@@ -63,6 +67,8 @@ def score(
             raise BertologyError(f"'{name}' has no card of its own: --card is for finished models.")
         if homes[name] is None or not (homes[name] / "README.md").is_file():
             raise BertologyError(f"'{name}' has no card: --card is for models whose folder has a README.md.")
+    if picture is not None and picture.suffix not in (".svg", ".png"):
+        raise BertologyError(f"{picture} is neither svg nor png.")
     prepare_transformers(online)
     from bertology_utils.instruments.grammaticality import compare, load_suite, record
     from bertology_utils.pretraining.card import add_grammar
@@ -70,25 +76,51 @@ def score(
 
     if out is not None:
         read_csv(out, ["model"])  # a file that is no such table is told before anything is scored
-    suite = load_suite(pairs=pairs, seed=seed)
-    for name, rows in zip(names, compare(names, suite, origin(folder)), strict=True):
+    asked = load_suite(suite or "zorro", pairs, seed)
+    names = [one for name in names for one in [*(stored_steps(name, homes[name]) if steps else ()), name]]
+    scored = []
+    for name, rows in zip(names, compare(names, asked, origin(folder)), strict=True):
         show(list(SCORE_HEADS), [score_row(row) for row in rows])
+        scored += rows
         if out is not None:
             record(out, rows)
-        if card:
+        if card and name in homes:
             add_grammar(homes[name], rows)
+    if picture is not None:
+        from bertology_utils.figures.accuracies import accuracies
+
+        write_drawing(picture, accuracies(scored))
 
 
-SCORED_RULES = ("twin", "twin_blind", "length", "frequency", "unigram", "blind", "best_rule")
-SCORE_HEADS = ("model", "paradigm", "pairs", "accuracy", "interval", "untrained twin", "twin, blind", "length",
-               "frequency", "unigram", "blind", "best rule")  # fmt: skip
+def stored_steps(name: str, home: Path | None) -> list[str]:
+    """The names of the stored steps of a model's training. Raises `BertologyError` where it has none."""
+    from bertology_utils.project import checkpoint_steps
+
+    found = [f"{name}@{step}" for step in checkpoint_steps(home)] if home is not None else []
+    if not found:
+        raise BertologyError(f"'{name}' has no stored steps.")
+    return found
+
+
+def write_drawing(path: Path, drawing) -> None:
+    """Save a matplotlib figure, whole or not at all."""
+    with replacing(path) as part:
+        drawing.savefig(part, format=path.suffix[1:], bbox_inches="tight")
+
+
+SCORED_RULES = ("per_word", "per_piece", "within_word", "twin", "twin_blind", "length", "frequency", "unigram", "blind",
+                "best_rule")  # fmt: skip
+SCORE_HEADS = ("model", "paradigm", "pairs", "left out", "accuracy", "interval", "per word", "per piece", "within word",
+               "untrained twin", "twin, blind", "length", "frequency", "unigram", "blind", "best rule")  # fmt: skip
 
 
 def score_row(row: dict) -> tuple[str, ...]:
-    """One line of `bertology score`, in per cent; what stands behind the twin are rules that know no grammar."""
+    """One line of `bertology score`, in per cent: the sum of log probabilities with its interval, then other measures,
+    the twin, and rules that know no grammar."""
     interval = f"{row['accuracy_low']:.1f} to {row['accuracy_high']:.1f}"
     rules = (f"{row[name]:.1f}" for name in SCORED_RULES)
-    return row["model"], row["paradigm"], str(row["pairs"]), f"{row['accuracy']:.1f}", interval, *rules
+    counts = str(row["pairs"]), str(row["left_out"])
+    return row["model"], row["paradigm"], *counts, f"{row['accuracy']:.1f}", interval, *rules
 
 
 @app.command()

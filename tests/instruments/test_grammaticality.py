@@ -13,9 +13,10 @@ import torch
 
 from bertology_utils import cli
 from bertology_utils.data import registry as data
+from bertology_utils.data.suites import Item, Passage, likelier
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments import grammaticality
-from bertology_utils.instruments.cloze import pseudo_log_likelihood
+from bertology_utils.instruments.cloze import pseudo_log_likelihood, word_scores
 from bertology_utils.instruments.grammaticality import (
     AVERAGE,
     judgements,
@@ -103,7 +104,40 @@ def test_blind_scores_are_those_of_a_sentence_of_masks(tiny):
     with torch.no_grad():
         logits = tiny.model(**tiny.tokenizer(" ".join([mask] * 3), return_tensors="pt")).prediction_logits[0, 1:-1]
     plain = logits.log_softmax(-1)[range(3), ids].sum().item()
-    assert np.isclose(grammaticality.blind_scores(tiny, [("dog",), sentence])[1], plain, atol=1e-4)
+    passages = [Passage(("dog",), 0, 1), Passage(sentence, 0, 3)]
+    assert np.isclose(grammaticality.blind_scores(tiny, passages)[1], plain, atol=1e-4)
+
+
+def test_a_passage_is_scored_within_its_context_by_every_measure(tiny):
+    words = ("the", "dog", "sees", "unbelievable", "cats")
+    item = Item("span", (Passage(words, 3, 5), Passage(words[2:], 1, 3)), likelier)
+    scores = [word_scores(tiny, [words], variant)[0] for variant in ("original", "within_word_l2r")]
+    assert np.allclose(grammaticality.passage_scores(tiny, item.passages)[0], scores[0][3:].sum(), atol=1e-5)
+    pieces = grammaticality.pieces_of(tiny, item.passages)
+    assert tiny.tokenizer.convert_ids_to_tokens(pieces[0]) == tiny.tokenizer.tokenize("unbelievable cats")
+    turned = Item("span", item.passages[::-1], likelier)
+    judged = grammaticality.judgements_by_measure(tiny, [item, turned])
+    assert set(judged) == {"sum", *grammaticality.MEASURES}
+    assert all(values.sum() == 1 for values in judged.values())
+
+
+def test_measures_differ_where_sentences_differ_in_length(tiny, monkeypatch):
+    item = Item("length", (Passage(("a", "dog", "runs"), 0, 3), Passage(("dogs", "run"), 0, 2)), likelier)
+    monkeypatch.setattr(grammaticality, "passage_scores", lambda *_: np.array([-6.0, -5.0]))
+    judged = grammaticality.judgements_by_measure(tiny, [item])
+    assert (judged["sum"], judged["per_word"]) == ([0.0], [1.0])
+
+
+def test_nothing_is_cut_what_is_too_long_is_left_out_and_counted(tiny):
+    long = MinimalPair(("the", *["dog"] * tiny.max_pieces), ("a", "dog"), 0, "agreement")
+    whole = grammaticality.Suite({"agreement": [*PAIRS["agreement"], long], "alone": [long]}, "mine", "0" * 64, None)
+    kept = grammaticality.fitted(tiny, whole)
+    assert {name: len(items) for name, items in kept.paradigms.items()} == {"agreement": 6}
+    judged = {"agreement": grammaticality.judgements_by_measure(tiny, kept.paradigms["agreement"])}
+    shares = grammaticality.measure_shares(judged, whole, kept)
+    assert (shares["agreement"]["left_out"], shares[AVERAGE]["left_out"]) == (1, 2)
+    with pytest.raises(BertologyError, match="No paradigm"):
+        grammaticality.fitted(tiny, dataclasses.replace(whole, paradigms={"alone": [long]}))
 
 
 def test_contrasts_are_the_ways_in_which_words_differ():
@@ -156,7 +190,7 @@ def test_models_share_a_twin_only_if_they_share_a_tokenizer(tiny, monkeypatch):
     known = score(tiny, PAIRS.items())
     monkeypatch.setattr(grammaticality, "score", lambda specimen, pairs: asked.append(specimen.name) or known)
     assert len(list(grammaticality.compare(models, suite, {}))) == 3
-    assert asked.count("twin") == 2
+    assert asked == ["twin"] * 2
 
 
 def test_the_command_prints_and_records(zorro, tiny_folder, tmp_path, capsys):
@@ -164,6 +198,17 @@ def test_the_command_prints_and_records(zorro, tiny_folder, tmp_path, capsys):
     assert cli.main(["score", str(tiny_folder), "--pairs", "2", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "average" in printed and "verbs" in printed and len(out.read_text().splitlines()) == 4
+
+
+def test_the_command_reads_a_suite_and_draws_it(tiny_folder, tmp_path, capsys):
+    suite, picture = tmp_path / "mine.tsv", tmp_path / "mine.svg"
+    suite.write_text("the dogs run .\tthe dogs runs .\nthe cat sleeps .\tthe cat sleep .\n")
+    assert cli.main(["score", str(tiny_folder), "--suite", str(suite), "--picture", str(picture)]) == 0
+    printed = capsys.readouterr().out
+    assert "per word" in printed and "mine" in printed and "<svg" in picture.read_text()
+    assert cli.main(["score", str(tiny_folder), "--suite", str(suite), "--picture", str(tmp_path / "x.gif")]) == 1
+    assert cli.main(["score", str(tiny_folder), "--suite", str(suite), "--steps"]) == 1
+    assert "has no stored steps" in capsys.readouterr().err
 
 
 def test_the_command_writes_into_the_card(zorro, tiny_folder, tmp_path, capsys):
