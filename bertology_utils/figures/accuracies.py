@@ -26,7 +26,7 @@ def accuracies(rows: Sequence[Mapping[str, Any]]) -> Drawing:
     first = [row for row in rows if row["model"] == models[0]]
     ordered = [first[0], *sorted(first[1:], key=lambda row: -row["accuracy"])]
     places = {row["paradigm"]: -place for place, row in enumerate(ordered)}
-    drawing = Drawing(figsize=(7, 1.2 + 0.28 * len(ordered)), layout="constrained")
+    drawing = Drawing(figsize=(9, 1.6 + 0.28 * len(ordered)), layout="constrained")
     axes = drawing.subplots()
     axes.axvline(50, color=CONTROL, linewidth=0.8)
     lines = list(places.values())
@@ -39,7 +39,7 @@ def accuracies(rows: Sequence[Mapping[str, Any]]) -> Drawing:
     axes.set_yticks(lines, [row["paradigm"].replace("_", " ") for row in ordered])
     axes.set_xlim(0, 100)
     axes.set_xlabel("judged rightly, per cent")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    drawing.legend(loc="outside lower center", ncols=4, frameon=False)
     return drawing
 
 
