@@ -20,7 +20,7 @@ from bertology_utils.files import read_json
 from bertology_utils.project import CHAPTERS, Job, embedded_models, hub_folder, model_folder
 
 PACKAGE = "bertology_utils"
-DATA_SUFFIXES = {".yaml", ".yml", ".csv", ".json", ".txt", ".css", ".js", ".html"}
+DATA_SUFFIXES = {".bib", ".yaml", ".yml", ".csv", ".json", ".txt", ".css", ".js", ".html"}
 DATA_VARIABLES = ("BERTOLOGY_DATA", "BERTOLOGY_SOURCES")
 NOT_THE_MODEL = {".md", ".part", ".log"}
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
+from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.files import read_yaml
 from bertology_utils.project import CHAPTERS
@@ -21,7 +22,6 @@ from bertology_utils.verdicts.predictions import Prediction, parse
 
 PACKAGE = Path(__file__).parents[1]
 STUDIES = PACKAGE / "studies"
-REFERENCES = PACKAGE / "references.yaml"
 TESTED_KINDS = ("empirical", "contested")
 Part = Literal[
     "masked-LM head",
@@ -216,13 +216,8 @@ def _first_message(error: Exception) -> str:
 def load_claims() -> tuple[Claim, ...]:
     """All claims in the chapters' order, validated against each other and the bibliography."""
     claims = tuple(claim for chapter in CHAPTERS for claim in read_claims(claims_file(chapter)))
-    validate(claims, citation_keys())
+    validate(claims, load_references())
     return claims
-
-
-@cache
-def citation_keys() -> frozenset[str]:
-    return frozenset(row["key"] for row in read_yaml(REFERENCES))
 
 
 def validate(claims: Iterable[Claim], keys: Iterable[str]) -> None:

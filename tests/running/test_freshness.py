@@ -21,7 +21,7 @@ def root(tmp_path):
         (package / name).write_text("")
     (package / "direct.py").write_text("def later():\n    from .sub import deep\n")
     (package / "sub" / "deep.py").write_text("import json\n")
-    for name in ("references.yaml", "studies/syntax/claims.yaml", "studies/layers/claims.yaml"):
+    for name in ("references.bib", "studies/syntax/claims.yaml", "studies/layers/claims.yaml"):
         (package / name).write_text("[]\n")
     add_notebook(root, "syntax", "%matplotlib inline\nfrom bertology_utils import direct", "1 + 1")
     return root
@@ -42,7 +42,7 @@ CHANGES = {
     "notebooks/syntax.ipynb": True,
     "bertology_utils/direct.py": True,
     "bertology_utils/sub/deep.py": True,
-    "bertology_utils/references.yaml": True,
+    "bertology_utils/references.bib": True,
     "bertology_utils/studies/syntax/claims.yaml": True,
     "models/pocket-bert/model.safetensors": True,
     "requirements.txt": True,
