@@ -13,6 +13,7 @@ from random import Random
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.grammar import FINITE_BE, LIVING, LOCATIVES, PLACE_ROLE, Grammar
 from bertology_utils.language.grammar_trees import Phrase, Sentence, Word
+from bertology_utils.language.items import ITEMS
 from bertology_utils.language.lexicon import Verb
 
 MASK = "[MASK]"
@@ -21,26 +22,6 @@ NUMBERS = ("singular", "plural")
 NEAR = {**LOCATIVES, **dict.fromkeys(LIVING, ("near", "behind", "beside", "with"))}
 NEUTRAL = {"ever": ("often", "always", "also"), "any": ("some", "the"), "yet": ("already",)}
 NPI_CONDITIONS = ("licensor", "scope", "npi")
-
-# agent, verb (past = participle), patient: the reverse is odd or impossible
-ROLES = """
-cat chased mouse; teacher taught student; doctor helped patient; hunter killed bear; dog chased rabbit; mother fed baby;
-farmer fed chicken; spider caught fly; policeman caught thief; queen punished servant; nurse helped patient;
-fisherman caught fish; waiter served guest; judge punished thief;
-wolf attacked sheep; fox killed chicken; captain led sailor; father carried baby; lion killed deer;
-owl caught mouse; rider whipped horse; general commanded soldier;
-boy bought toy; girl read book; man repaired car; woman cooked soup
-"""
-
-# thing, its class, a class that it does not belong to and that takes the same article
-CLASSES = """
-robin bird fish; rose flower bird; oak tree bird; trout fish bird; hammer tool fruit; apple fruit tool;
-carrot vegetable tool; car vehicle flower; bus vehicle plant; eagle bird tree; salmon fish flower; banana fruit bird;
-sparrow bird tool; daisy flower bird; lily flower fish; lemon fruit bird; shark fish tree; knife tool fish;
-saw tool fruit; potato vegetable bird; pine tree fish; truck vehicle fruit; shirt garment fruit; duck bird fish;
-dog animal insect; ant insect animal; bee insect animal; horse animal instrument; piano instrument animal;
-violin instrument insect; cow animal insect; fly insect instrument; guitar instrument animal; lion animal insect
-"""
 
 
 @dataclass(frozen=True)
@@ -427,7 +408,7 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair
         "question": "he knew which P the A had V .",
     }
     pairs = []
-    for (agent, verb, patient), (name, frame) in product(_table(ROLES), frames.items()):
+    for (agent, verb, patient), (name, frame) in product(_table("roles"), frames.items()):
         good = tuple({"A": agent, "V": verb, "P": patient}.get(word, word) for word in frame.split())
         bad = tuple({agent: patient, patient: agent}.get(word, word) for word in good)
         conditions = {"frame": name, "verb": verb, "event": f"{agent} {verb} {patient}"}
@@ -442,7 +423,7 @@ def negation_clozes(n: int | None = None, seed: int = 0) -> list[Cloze]:
     `n` counts items (two clozes each). The true word of the negated cloze is the false one of the affirmative.
     `condition`: `negated` (0 or 1) and `item`, which the two share.
     """
-    rows = _table(CLASSES)
+    rows = _table("classes")
     Random(seed).shuffle(rows)
     clozes = []
     for item, (thing, category, wrong) in enumerate(rows[:n]):
@@ -457,6 +438,6 @@ def _article(word: str) -> str:
     return "an" if word[0] in "aeiou" else "a"
 
 
-def _table(text: str) -> list[list[str]]:
-    """Rows of a listing `one two three; four five six`."""
-    return [row.split() for row in text.split(";") if row.split()]
+def _table(name: str) -> list[list[str]]:
+    """The rows of a written list, as words."""
+    return [row.split() for row in ITEMS[name]]
