@@ -69,7 +69,7 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
         yield
 
 
-class _UniqueKeys(yaml.SafeLoader):
+class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """YAML as it is meant: a mapping that gives a key twice is an error, where the library takes the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
