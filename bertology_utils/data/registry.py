@@ -153,6 +153,9 @@ def _load_local(spec: DataSet, split: str, variant: str, limit: int | None) -> l
         return f"Set {FOLDER_VARIABLE} to a folder that holds {spec.folder}."
     try:
         return list(islice(spec.reader(folder, split, variant), limit))
+    except FileNotFoundError as error:
+        name = Path(error.filename).name
+        raise BertologyError(f"The data set's folder has no {name}: looked for {error.filename}.") from None
     except (ValueError, KeyError, IndexError) as error:
         raise BertologyError(
             f"The data set '{spec.name}' in {folder} is not in its original format: {error}."

@@ -10,7 +10,7 @@ concatenation of the heads' outputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -20,24 +20,14 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments.blocks import recorded_calls, starting_at
+from bertology_utils.instruments.blocks import attention_projections, recorded_calls, starting_at
 
 Batch = Mapping[str, Tensor]
 ItemLoss = Callable[[nn.Module, Batch], Tensor]
 """A loss of one batch: (model, batch) -> (batch,), one value an example, not averaged."""
 
-# The output projection W_O and the value projection, by family.
-_OUTPUT_PATHS = ("attention.output.dense", "attention.out_lin", "attention.dense")
-_VALUE_PATHS = ("attention.self.value", "attention.v_lin", "attention.value")
-_QUERY_PATHS = ("attention.self.query", "attention.q_lin", "attention.query")
-_KEY_PATHS = ("attention.self.key", "attention.k_lin", "attention.key")
-
 
 # ---------------------------------------------------------------- where the heads are
-
-
-def _by_layer(model: nn.Module, paths: Sequence[str]) -> list[nn.Module]:
-    return [module for name, module in model.named_modules() if name.endswith(tuple(paths))]
 
 
 def output_projections(model: nn.Module) -> list[nn.Module]:
@@ -45,7 +35,7 @@ def output_projections(model: nn.Module) -> list[nn.Module]:
 
     Raises BertologyError where the layout is unknown, or layers share modules (`models.load` gives each its own).
     """
-    found = _by_layer(model, _OUTPUT_PATHS)
+    found = attention_projections(model, "output")
     if len(found) != model.config.num_hidden_layers:
         raise BertologyError(
             f"Heads of {type(model).__name__} cannot be gated: {len(found)} attention output projections "
@@ -56,7 +46,7 @@ def output_projections(model: nn.Module) -> list[nn.Module]:
 
 def input_projections(model: nn.Module) -> list[tuple[nn.Module, ...]]:
     """Query, key and value projections of each layer, first layer first; (heads * head width, width) each."""
-    return list(zip(*(_by_layer(model, paths) for paths in (_QUERY_PATHS, _KEY_PATHS, _VALUE_PATHS)), strict=True))
+    return list(zip(*(attention_projections(model, kind) for kind in ("query", "key", "value")), strict=True))
 
 
 def head_grid(model: nn.Module) -> tuple[int, int]:
@@ -88,7 +78,7 @@ def gated(model: nn.Module, gates: Tensor) -> Iterator[None]:
 
     with ExitStack() as stack:
         for layer, module in enumerate(output_projections(model)):
-            stack.callback(module.register_forward_pre_hook(hook_for(layer)).remove)
+            stack.enter_context(module.register_forward_pre_hook(hook_for(layer)))
         yield
 
 
@@ -153,7 +143,7 @@ def head_means(model: nn.Module, batches: Iterable[Batch]) -> Tensor:
                 hook = module.register_forward_pre_hook(
                     lambda module, inputs, layer=layer, seen=captured: seen.__setitem__(layer, inputs[0])
                 )
-                stack.callback(hook.remove)
+                stack.enter_context(hook)
             model(**_model_inputs(batch))
         real = batch["attention_mask"].bool()
         pieces += int(real.sum())
@@ -184,8 +174,7 @@ def ablated(model: nn.Module, keep: Tensor, how: str = "zero", means: Tensor | N
     with ExitStack() as stack:
         replacement = _uniform_outputs(model, stack) if how == "uniform" else (lambda layer: means[layer])
         for layer, module in enumerate(output_projections(model)):
-            hook = module.register_forward_pre_hook(_replace_closed(layer, gates, replacement))
-            stack.callback(hook.remove)
+            stack.enter_context(module.register_forward_pre_hook(_replace_closed(layer, gates, replacement)))
         yield
 
 
@@ -211,12 +200,12 @@ def _uniform_outputs(model: nn.Module, stack: ExitStack) -> Callable[[int], Tens
             raise BertologyError("Uniform ablation needs the attention_mask passed by name.")
         seen["mask"] = kwargs["attention_mask"]
 
-    stack.callback(encoder.register_forward_pre_hook(read_mask, with_kwargs=True).remove)
-    for layer, module in enumerate(_by_layer(model, _VALUE_PATHS)):
+    stack.enter_context(encoder.register_forward_pre_hook(read_mask, with_kwargs=True))
+    for layer, module in enumerate(attention_projections(model, "value")):
         hook = module.register_forward_hook(
             lambda module, inputs, output, layer=layer: values.__setitem__(layer, output)
         )
-        stack.callback(hook.remove)
+        stack.enter_context(hook)
 
     def outputs(layer: int) -> Tensor:
         weight = seen["mask"].to(values[layer]).unsqueeze(-1)  # (batch, pieces, 1)

@@ -7,17 +7,12 @@ configuration are cut or prolonged in proportion until all read alike.
 import hashlib
 import json
 import math
-import platform
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
 from bertology_utils.files import read_csv, write_csv
+from bertology_utils.provenance import origin
 
 from .config import PretrainingConfig, read_config
 from .engine import Pretraining
@@ -82,7 +77,8 @@ def _trained(config: PretrainingConfig, name: str, seed: int, tokens: int, score
         "seconds": round(run.seconds),
         "held_out_loss": round(evaluation["mlm_loss"], 4),
         **({key: round(float(value), 4) for key, value in score(final).items()} if score else {}),
-        **_provenance(run),
+        "corpora": " + ".join(source.title for source in config.corpora.values()),
+        **origin(Path()),
     }
 
 
@@ -109,18 +105,3 @@ def at_budget(config: PretrainingConfig, tokens: int) -> PretrainingConfig:
 def _starts(config: PretrainingConfig) -> list[int]:
     """The first step of every phase."""
     return [sum(phase.steps for phase in config.phases[:number]) for number in range(len(config.phases))]
-
-
-def _provenance(run: Pretraining) -> dict[str, Any]:
-    """Where a row comes from: corpora, versions, hardware class, commit and date."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    cuda = run.device.type == "cuda"
-    return {
-        "corpora": " + ".join(source.title for source in run.config.corpora.values()),
-        "hardware": torch.cuda.get_device_name()
-        if cuda
-        else f"{platform.machine()} CPU, {torch.get_num_threads()} threads",
-        "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
-        "commit": commit.stdout.strip() or "unknown",
-        "date": datetime.now(UTC).date().isoformat(),
-    }
