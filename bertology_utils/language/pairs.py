@@ -310,22 +310,15 @@ def _neutral_pair(grammar: Grammar, npi: str) -> MinimalPair:
 # Reflexives and determiners -------------------------------------------------------------------------------------------
 
 
-def reflexive_pairs(
-    n: int, attractors: int = 0, mismatch: str = "mixed", seed: int = 0, split: str = "train"
-) -> list[MinimalPair]:
+def reflexive_pairs(n: int, attractors: int = 0, seed: int = 0, split: str = "train") -> list[MinimalPair]:
     """A reflexive that matches its antecedent in gender and number, or mismatches in one of them.
 
     After marvin2018targeted. With `attractors` = 1 an object relative clause brings in a noun that would match
     the bad form.
     """
-    _check("mismatch", mismatch, ("gender", "number", "mixed"))
     _check("attractors", attractors, (0, 1))
     grammar = Grammar(split, seed)
-    pairs = [
-        _reflexive_pair(grammar, attractors, ("gender", "number")[i % 2] if mismatch == "mixed" else mismatch)
-        for i in range(n)
-    ]
-    return _mixed(grammar, pairs)
+    return _mixed(grammar, [_reflexive_pair(grammar, attractors, ("gender", "number")[i % 2]) for i in range(n)])
 
 
 def _reflexive_pair(grammar: Grammar, attractors: int, mismatch: str) -> MinimalPair:
