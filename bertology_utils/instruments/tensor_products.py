@@ -106,7 +106,7 @@ def decomposition_errors(
 
 
 def _components(vectors: Sequence[np.ndarray], width: int) -> list[np.ndarray]:
-    components = PCA(min(width, vectors[0].shape[1])).fit(np.concatenate(vectors))
+    components = PCA(min(width, vectors[0].shape[1]), svd_solver="covariance_eigh").fit(np.concatenate(vectors))
     return [np.c_[components.transform(v), np.ones(len(v))] for v in vectors]
 
 
