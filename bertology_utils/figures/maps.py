@@ -45,7 +45,7 @@ def heat(
     drawing, axes = new_axes(xlabel, ylabel, size=(max(width, 3.6), max(height, 2.0)), grid=False)
     _draw_cells(axes, matrix, label, diverging, limits)
     for row, column in marks:
-        axes.add_patch(_frame_patch(row, column))
+        axes.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=PALETTE[1], linewidth=2.4))
     short = max(map(len, map(str, columns))) <= 4
     turned = {"rotation": 0 if short else 55, "ha": "center" if short else "right", "rotation_mode": "anchor"}
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, **turned)
@@ -107,10 +107,6 @@ def _draw_cells(axes: Axes, matrix, label, diverging, limits) -> None:
 def _short(value: float, highest: float) -> str:
     """Few digits for a cell: two decimals for scores, whole numbers for counts."""
     return f"{value:.2f}" if abs(highest) < 10 else f"{value:.0f}"
-
-
-def _frame_patch(row: int, column: int) -> Rectangle:
-    return Rectangle((column, row), 1, 1, fill=False, edgecolor=PALETTE[1], linewidth=2.4)
 
 
 def _heat_alt(matrix, rows, columns, label, xlabel, ylabel, marks) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -212,9 +213,8 @@ def npi_pairs(n: int, condition: str = "licensor", seed: int = 0, split: str = "
     """
     _check("condition", condition, NPI_CONDITIONS)
     grammar = Grammar(split, seed)
-    builds = {
-        "licensor": (_licensor_pair,), "scope": (_relative_scope_pair, _conjoined_scope_pair), "npi": (_neutral_pair,)
-    }[condition]  # fmt: skip
+    scopes = tuple(partial(_scope_pair, structure=structure) for structure in ("relative", "conjoined"))
+    builds = {"licensor": (_licensor_pair,), "scope": scopes, "npi": (_neutral_pair,)}[condition]
     # one item's sentences are shared out evenly, over eight pairs
     chosen = [builds[(i + i // 4) % len(builds)] for i in range(n)]
     return _mixed(grammar, [build(grammar, ("ever", "any", "ever", "yet")[i % 4]) for i, build in enumerate(chosen)])
@@ -274,17 +274,9 @@ def _licensor_pair(grammar: Grammar, npi: str) -> MinimalPair:
     )
 
 
-def _relative_scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
-    """The licensor is the first determiner in the good sentence; in the bad one it is inside a relative clause."""
-    return _scope_pair(grammar, npi, "relative")
-
-
-def _conjoined_scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
-    """The licensor is the first determiner in the bad sentence, of a clause beside that of the item."""
-    return _scope_pair(grammar, npi, "conjoined")
-
-
 def _scope_pair(grammar: Grammar, npi: str, structure: str) -> MinimalPair:
+    """The licensor is the first determiner in the good sentence, and in the bad one inside a relative clause; or in the
+    bad one, of a clause beside that of the item ("conjoined")."""
     licensor = grammar.pick(("no", "few"))
     number = "plural" if licensor == "few" else grammar.pick(NUMBERS)
     sentence, place = _npi_sentence(grammar, npi, licensor, number, structure=structure)

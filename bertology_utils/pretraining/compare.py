@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ RESULTS = Path("results") / "pretraining_objectives.csv"
 SAMPLED_STEPS = 20  # by which the pieces a step reads are estimated
 WORDS = (
     "name", "study", "about", "data", "language", "license", "attribution", "remarks", "work", "seed", "workers",
-    "checkpoint_every", "keep", "keep_steps",
+    "checkpoint_every", "keep_steps",
 )  # fmt: skip
 Score = Callable[[Path], Mapping[str, float]]
 
@@ -93,15 +94,12 @@ def at_budget(config: PretrainingConfig, tokens: int) -> PretrainingConfig:
     """The configuration with its schedule stretched so that it reads about `tokens` pieces."""
     batches = Pretraining(config).batches
     total = 0.0
-    for phase, start in zip(config.phases, _starts(config), strict=True):
+    ends = accumulate(phase.steps for phase in config.phases)
+    for phase, end in zip(config.phases, ends, strict=True):
+        start = end - phase.steps
         sampled = range(start, start + phase.steps, math.ceil(phase.steps / SAMPLED_STEPS))
         total += phase.steps * sum(int(batches[step]["attention_mask"].sum()) for step in sampled) / len(sampled)
     stretch = tokens / total
     phases = [p.model_copy(update={"steps": max(1, round(p.steps * stretch))}) for p in config.phases]
     shorter = {key: round(getattr(config, key) * stretch) for key in ("warmup", "cooldown")}
     return config.model_copy(update={"phases": phases, **shorter})
-
-
-def _starts(config: PretrainingConfig) -> list[int]:
-    """The first step of every phase."""
-    return [sum(phase.steps for phase in config.phases[:number]) for number in range(len(config.phases))]

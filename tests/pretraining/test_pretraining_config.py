@@ -48,7 +48,6 @@ def test_phases_follow_each_other(tmp_path):
         ({"smoothing": 0.7}, "'smoothing' changes nothing"),
         ({"stack": "a", "start": "b"}, "not both"),
         ({"shared_layers": True, "stack": "a"}, "cannot start from another"),
-        ({"keep": 1}, "at least two models"),
         ({"objectives": {"masked-token": 1.0}}, "Did you mean masked-tokens"),
         ({"objectives": {"masked-tokens": 0.0}}, "objectives.masked-tokens"),
         ({"objectives": {"span-boundary": 1.0}}, "needs masked-tokens"),
