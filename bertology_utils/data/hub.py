@@ -116,11 +116,6 @@ HUB = {
     "wic": Hub("aps/super_glue", "wic", _word_in_context, {"test": ""}),
     "semeval2010_task8": Hub("SemEvalWorkshop/sem_eval_2010_task_8", "default", _relation),
     "sst2": glue("sst2", "sentence", test=""),
-    "cola": glue("cola", "sentence"),
-    "rte": glue("rte", "sentence1", "sentence2", numbers=False),
-    "mrpc": glue("mrpc", "sentence1", "sentence2"),
-    "stsb": glue("stsb", "sentence1", "sentence2", test=""),
-    "qqp": glue("qqp", "question1", "question2"),
     "qnli": glue("qnli", "question", "sentence", numbers=False),
     "mnli": glue("mnli", "premise", "hypothesis", numbers=False, validation="validation_matched"),
 }
