@@ -296,11 +296,6 @@ def _mapping(path: Path) -> dict[str, Any]:
     return content
 
 
-def configurations(path: Path) -> list[Path]:
-    """What a file describes: itself and its variants, each as `read_config` takes it."""
-    return [path, *(Path(f"{path}#{name}") for name in _mapping(path).get("variants") or {})]
-
-
 def learning_rate_factor(step: int, config: PretrainingConfig) -> float:
     """Trapezoid: linear warm-up, constant, linear fall to zero; 0 steps of either mean none."""
     rising = min(1.0, (step + 1) / max(1, config.warmup))

@@ -314,7 +314,7 @@ class ReplacedTokens(Objective):
     def fill(self, seen: Pass) -> tuple[Tensor, Tensor]:
         """Samples the generator at the masks: ids, and whether each is false, `(batch, pieces)`.
 
-        As in `objectives.replaced_tokens`, a proposal that happens to be right counts as original.
+        A proposal that happens to be right counts as original (the rule of ELECTRA).
         """
         batch, odds = seen.batch, seen.scores.detach().float().softmax(-1)
         generator = torch.Generator(device=odds.device).manual_seed(int(batch["noise"]))
