@@ -25,7 +25,7 @@ ORDER_VARIABLE = "BERTOLOGY_SOURCES"
 
 @dataclass(frozen=True)
 class Loaded:
-    """Rows with their origin; the page prints `source` and `licence` beside its numbers."""
+    """Rows with their origin."""
 
     name: str
     split: str
@@ -43,9 +43,6 @@ class Loaded:
 
     def __iter__(self) -> Iterator:
         return iter(self.rows)
-
-    def __str__(self) -> str:
-        return f"{self.name}, {self.split}: {len(self.rows):,} rows from source '{self.source}' ({self.licence})"
 
 
 def load(name: str, split: str = "test", limit: int | None = None, sources: Sequence[str] | None = None) -> Loaded:

@@ -64,27 +64,33 @@ def gated(model: nn.Module, gates: Tensor) -> Iterator[None]:
     `gates` is (layers, heads), or (batch, layers, heads) to give each example its own: then one backward pass returns
     per-example gradients, and one batch can hold different ablations. Follows michel2019sixteen.
     """
-    gates = gates if gates.dim() == 3 else gates.unsqueeze(0)
-    _check_grid(model, gates)
-
-    def hook_for(layer: int) -> Callable:
-        def gate(module: nn.Module, inputs: tuple) -> tuple:
-            context = inputs[0]  # (batch, pieces, heads * head width)
-            per_head = context.unflatten(-1, (gates.shape[-1], -1))
-            opened = per_head * gates[:, None, layer, :, None].to(context.dtype)
-            return (opened.flatten(-2), *inputs[1:])
-
-        return gate
-
     with ExitStack() as stack:
-        for layer, module in enumerate(output_projections(model)):
-            stack.enter_context(module.register_forward_pre_hook(hook_for(layer)))
+        _gate(model, gates, stack)
         yield
 
 
-def _check_grid(model: nn.Module, gates: Tensor) -> None:
+def _gate(
+    model: nn.Module, gates: Tensor, stack: ExitStack, replacement: Callable[[int], Tensor] | None = None
+) -> None:
+    """Hooks that multiply every head's output by its gate and put in its `replacement` (of a layer) as far as that is
+    closed."""
+    gates = gates if gates.dim() == 3 else gates.unsqueeze(0)
     if tuple(gates.shape[-2:]) != head_grid(model):
         raise BertologyError(f"Gates of shape {tuple(gates.shape)} do not fit (layers, heads) = {head_grid(model)}.")
+
+    def hook_for(layer: int) -> Callable:
+        def hook(module: nn.Module, inputs: tuple) -> tuple:
+            per_head = inputs[0].unflatten(-1, (gates.shape[-1], -1))  # (batch, pieces, heads, head width)
+            gate = gates[:, None, layer, :, None].to(per_head)
+            mixed = gate * per_head
+            if replacement is not None:
+                mixed = mixed + (1 - gate) * replacement(layer)
+            return (mixed.flatten(-2), *inputs[1:])
+
+        return hook
+
+    for layer, module in enumerate(output_projections(model)):
+        stack.enter_context(module.register_forward_pre_hook(hook_for(layer)))
 
 
 # ---------------------------------------------------------------- importance
@@ -161,31 +167,14 @@ def ablated(model: nn.Module, keep: Tensor, how: str = "zero", means: Tensor | N
     how: "zero" removes the head (michel2019sixteen); "mean" puts its average output `means` (from `head_means`);
     "uniform" makes it attend equally to all real pieces (kovaleva2019revealing): the mean of its value vectors.
     """
-    if how == "zero":
-        with gated(model, keep.float()):
-            yield
-        return
-    if how not in ("mean", "uniform"):
+    if how not in ("zero", "mean", "uniform"):
         raise BertologyError(f"Unknown ablation {how!r}: choose zero, mean or uniform.")
     if how == "mean" and means is None:
         raise BertologyError("Ablation by mean needs means=head_means(model, batches).")
-    gates = keep.float() if keep.dim() == 3 else keep.float().unsqueeze(0)
-    _check_grid(model, gates)
     with ExitStack() as stack:
-        replacement = _uniform_outputs(model, stack) if how == "uniform" else (lambda layer: means[layer])
-        for layer, module in enumerate(output_projections(model)):
-            stack.enter_context(module.register_forward_pre_hook(_replace_closed(layer, gates, replacement)))
+        replacements = {"mean": lambda: means.__getitem__, "uniform": lambda: _uniform_outputs(model, stack)}
+        _gate(model, keep.float(), stack, replacements[how]() if how in replacements else None)
         yield
-
-
-def _replace_closed(layer: int, gates: Tensor, replacement: Callable[[int], Tensor]) -> Callable:
-    def hook(module: nn.Module, inputs: tuple) -> tuple:
-        per_head = inputs[0].unflatten(-1, (gates.shape[-1], -1))  # (batch, pieces, heads, head width)
-        gate = gates[:, None, layer, :, None].to(per_head)
-        mixed = gate * per_head + (1 - gate) * replacement(layer)
-        return (mixed.flatten(-2), *inputs[1:])
-
-    return hook
 
 
 def _uniform_outputs(model: nn.Module, stack: ExitStack) -> Callable[[int], Tensor]:

@@ -1,4 +1,4 @@
-"""Probes on frozen vectors: softmax, MLP, ridge, word selection, scalar mix. Needs torch, ``scaling``; knows no model.
+"""Probes on frozen vectors: softmax, MLP, ridge, word selection, scalar mix. Knows no model.
 
 Every probe reads all layers at once: features are ``(layers, items, width)``, and layers and seeds are batch axes of
 one set of matrices, so that a sweep over layers costs one training run. A probe of one layer alone is the same probe
@@ -18,6 +18,9 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from torch.nn import functional
 
 from bertology_utils.errors import BertologyError
@@ -156,16 +159,14 @@ def probe_correctness(
 
 @dataclass(frozen=True)
 class RidgeProbe:
-    """Linear regression per layer: ``weights (layers, width, targets)``, ``penalty (layers,)`` chosen, ``offset``."""
+    """Linear regression per layer: one fitted model of scikit-learn each."""
 
-    standardise: Standardiser
-    weights: torch.Tensor
-    offset: torch.Tensor
-    penalty: torch.Tensor
+    layers: list[Pipeline]
 
     def predict(self, features: torch.Tensor) -> torch.Tensor:
-        """Predicted targets ``(layers, items, targets)``."""
-        return self.standardise(features.double()) @ self.weights + self.offset
+        """Predicted targets ``(layers, items, targets)`` of features ``(layers, items, width)``."""
+        pairs = zip(self.layers, features.double().numpy(), strict=True)
+        return torch.from_numpy(np.stack([model.predict(x).reshape(len(x), -1) for model, x in pairs]))
 
 
 def fit_ridge(
@@ -173,27 +174,11 @@ def fit_ridge(
 ) -> RidgeProbe:
     """Ridge regression of ``targets (items,)`` or ``(items, targets)`` on each layer of ``(layers, items, width)``.
 
-    One eigendecomposition of the Gram matrix serves all penalties; the one with the smallest leave-one-out error
-    (closed form by the diagonal of the hat matrix) is taken for each layer.
+    The penalty with the smallest leave-one-out error is taken for each layer.
     """
-    features = features.double()
-    targets = torch.as_tensor(targets).double().reshape(features.shape[1], -1)
-    standardise, offset = Standardiser.fit(features), targets.mean(0)
-    scaled, centred = standardise(features), targets - offset
-    values, vectors = torch.linalg.eigh(scaled.mT @ scaled)
-    rotated = scaled @ vectors  # (layers, items, width)
-    moments = rotated.mT @ centred
-    errors, solutions = [], []
-    for penalty in penalties:
-        shrink = 1 / (values.clamp_min(0) + penalty)
-        solution = shrink[..., None] * moments
-        leverage = (rotated.square() * shrink[:, None]).sum(-1, keepdim=True) + 1 / features.shape[1]
-        residual = (centred - rotated @ solution) / (1 - leverage).clamp_min(1e-6)
-        errors.append(residual.square().mean((1, 2)))
-        solutions.append(vectors @ solution)
-    best = torch.stack(errors).argmin(0)
-    weights = torch.stack(solutions)[best, torch.arange(len(features))]
-    return RidgeProbe(standardise, weights, offset, torch.tensor(penalties, dtype=torch.double)[best])
+    wanted = torch.as_tensor(targets).double().numpy()
+    models = (make_pipeline(StandardScaler(), RidgeCV(penalties)) for _ in features)
+    return RidgeProbe([model.fit(x, wanted) for model, x in zip(models, features.double().numpy(), strict=True)])
 
 
 @dataclass(frozen=True)
