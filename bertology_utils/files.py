@@ -1,6 +1,7 @@
 """Files that are either whole or not there. Depends on nothing of the project but `errors`."""
 
 import csv
+import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -111,6 +112,12 @@ def read_json(path: Path) -> dict | list | None:
 def write_json(path: Path, value: object) -> None:
     """Writes readable json, one value a line."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def digest(value: object) -> str:
+    """The sha256 of the canonical JSON of a value."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_entries(path: Path, key: str) -> list[dict[str, Any]]:

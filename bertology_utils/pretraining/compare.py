@@ -4,15 +4,13 @@ The budget is counted in pieces read. How many a step reads depends on how input
 configuration are cut or prolonged in proportion until all read alike.
 """
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from bertology_utils.files import read_csv, write_csv
+from bertology_utils.files import digest, read_csv, write_csv
 from bertology_utils.provenance import origin
 
 from .config import PretrainingConfig, read_config
@@ -87,7 +85,7 @@ def recipe_digest(config: PretrainingConfig) -> str:
     """Eight letters that change with anything that decides what a recipe learns, seed and words about it aside."""
     decides = {key: value for key, value in config.model_dump().items() if key not in WORDS}
     decides["corpora"] = {name: source.title for name, source in config.corpora.items()}
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:8]
+    return digest(decides)[:8]
 
 
 def at_budget(config: PretrainingConfig, tokens: int) -> PretrainingConfig:

@@ -16,7 +16,7 @@ from modulefinder import ModuleFinder
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_json
+from bertology_utils.files import digest, read_json
 from bertology_utils.project import CHAPTERS, Job, embedded_models, hub_folder, model_folder
 
 PACKAGE = "bertology_utils"
@@ -35,11 +35,6 @@ class State:
     @property
     def fresh(self) -> bool:
         return self.status == "fresh"
-
-
-def digest(value: object) -> str:
-    """sha256 of the canonical JSON of a value."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
 @lru_cache(maxsize=4096)

@@ -4,8 +4,6 @@ Claims are data: one YAML file in the room of each chapter, `studies/<chapter>/c
 Depends on `predictions`.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -16,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, fiel
 
 from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError, unknown
-from bertology_utils.files import read_yaml
+from bertology_utils.files import digest, read_yaml
 from bertology_utils.project import CHAPTERS
 from bertology_utils.verdicts.predictions import Prediction, parse
 
@@ -43,11 +41,6 @@ def version_of(row: Mapping[str, Any]) -> dict[str, Any]:
         when = amended if isinstance(amended, datetime) else datetime.fromisoformat(str(amended))
         version["amended"] = when.astimezone(UTC).isoformat()
     return version
-
-
-def digest(content: Any) -> str:
-    """The sha256 of what JSON can hold."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 class Claim(BaseModel):

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import write_text
-from bertology_utils.verdicts.claims import Claim, digest, load_claims, version_of
+from bertology_utils.files import digest, write_text
+from bertology_utils.verdicts.claims import Claim, load_claims, version_of
 
 PATH = Path("results") / "predictions.jsonl"
 

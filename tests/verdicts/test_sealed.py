@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import digest
 from bertology_utils.verdicts import sealed
-from bertology_utils.verdicts.claims import claim_by_id, digest, load_claims, version_of
+from bertology_utils.verdicts.claims import claim_by_id, load_claims, version_of
 
 ROOT = Path(__file__).parents[2]
 CLAIM = claim_by_id("sva-in-cloze").model_copy(update={"amended": None})
