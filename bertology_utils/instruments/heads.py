@@ -243,22 +243,27 @@ class PruningStep:
     keep: Tensor
     scores: np.ndarray
 
+    @property
+    def share_kept(self) -> float:
+        return float(self.keep.float().mean())
+
 
 def prune_iteratively(
     importance: Callable[[Tensor], Tensor],
     evaluate: Callable[[Tensor], np.ndarray],
     grid: tuple[int, int],
     step: float = 0.1,
+    floor: float = 0.0,
 ) -> list[PruningStep]:
     """Remove the `step` share of all heads with the lowest importance, again and again, without retraining.
 
     `importance(keep) -> (layers, heads)` is asked anew at each step, `evaluate(keep) -> (items,)` scored after it;
-    stops when no head is left (michel2019sixteen). The first point is the whole model.
+    stops when at most `floor` of the heads are left (michel2019sixteen). The first point is the whole model.
     """
     keep = torch.ones(grid, dtype=torch.bool)
     curve = [PruningStep(keep.clone(), np.asarray(evaluate(keep)))]
     quota = max(1, round(step * keep.numel()))
-    while keep.any():
+    while keep.float().mean() > floor + 1e-9:
         keep = drop_lowest(importance(keep), keep, quota)
         curve.append(PruningStep(keep, np.asarray(evaluate(keep))))
     return curve
