@@ -99,8 +99,5 @@ def head_sees(encoder: torch.nn.Module, choose: Callable[[torch.Tensor], torch.T
         output.last_hidden_state = choose(output.last_hidden_state)
         return output
 
-    handle = encoder.register_forward_hook(chosen_rows)
-    try:
+    with encoder.register_forward_hook(chosen_rows):
         yield
-    finally:
-        handle.remove()

@@ -1,6 +1,7 @@
 """Files that are either whole or not there. Depends on nothing of the project but `errors`."""
 
 import csv
+import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -69,7 +70,7 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
         yield
 
 
-class _UniqueKeys(yaml.SafeLoader):
+class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """YAML as it is meant: a mapping that gives a key twice is an error, where the library takes the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
@@ -119,6 +120,12 @@ def read_json(path: Path) -> dict | list | None:
 def write_json(path: Path, value: object) -> None:
     """Writes readable json, one value a line."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def digest(value: object) -> str:
+    """The sha256 of the canonical JSON of a value."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_entries(path: Path, key: str) -> list[dict[str, Any]]:

@@ -71,11 +71,3 @@ def stratified_mean(groups: Sequence[np.ndarray]) -> Measurement:
     bounds = (0.0, 1.0) if all(map(is_binary, groups)) else (-np.inf, np.inf)
     low, high = np.clip((value - reach, value + reach), *bounds)
     return Measurement(value, float(low), float(high), sum(map(len, groups)))
-
-
-def permutation_test(a: np.ndarray, b: np.ndarray, resamples: int = 5000, seed: int = 0) -> float:
-    """Two-sided p of a paired permutation test (random sign flips of the item differences)."""
-    differences = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
-    signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=(resamples, len(differences)))
-    extreme = np.abs(signs @ differences) >= abs(differences.sum()) - 1e-12
-    return float((1 + extreme.sum()) / (1 + resamples))

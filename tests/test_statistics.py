@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bertology_utils.samples import census
-from bertology_utils.statistics import mean_interval, permutation_test, short, short_ends, stratified_mean
+from bertology_utils.statistics import mean_interval, short, short_ends, stratified_mean
 
 
 @pytest.mark.parametrize("shape", [(60,), (5,), (3, 1), (4, 30)])
@@ -40,13 +40,6 @@ def test_a_census_has_an_interval_without_width():
 def test_strata_count_alike():
     m = stratified_mean([np.ones(10), np.zeros(40)])
     assert m.value == 0.5 and m.n == 50 and m.low == m.high == 0.5
-
-
-def test_permutation_test_separates_effect_from_null():
-    rng = np.random.default_rng(0)
-    a = rng.normal(size=80)
-    assert permutation_test(a + 0.5, a + rng.normal(0, 0.1, 80)) < 0.01
-    assert permutation_test(a, a[::-1]) > 0.05
 
 
 def test_values_are_told_in_three_digits():

@@ -38,7 +38,7 @@ SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 NOT_WORSE = 0.1  # nats by which our loss after the same steps may lie above the Trainer's
 
 
-def prepare(
+def prepare_pretraining(
     folder: Path, layers: int, width: int, heads: int, vocabulary: int, batch: int, steps: int, sentences: int
 ) -> Case:
     """Ways that train `steps` timed steps and return the loss in nats on fixed masked rows; seconds are of one step."""

@@ -64,9 +64,5 @@ def seal(root: Root = None) -> None:
     """Append the predictions that changed to the sealed log, results/predictions.jsonl, with the date of now."""
     from bertology_utils.verdicts import sealed
 
-    folder = book_folder(root)
-    path = folder / sealed.PATH
-    if not path.exists():
-        print(f"Begun with {sealed.begin(path, folder)} versions from the history of the repository.")
-    changed = sealed.seal(path)
+    changed = sealed.seal(book_folder(root) / sealed.PATH)
     print(f"Sealed: {', '.join(changed)}" if changed else "Every prediction is sealed.")

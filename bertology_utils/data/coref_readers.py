@@ -31,7 +31,7 @@ class Mentioned:
 def read_gum_coreference(folder: Path, split: str, variant: str = "") -> Iterator[Mentioned]:
     """Every sentence of the split's documents, in order.
 
-    Raises BertologyError where the layer of a document is absent, or has other words than its treebank.
+    Raises BertologyError where the layer of a document has other words than its treebank.
     """
     for path in gum_documents(folder, split):
         trees = list(read_conllu(path, "en"))
@@ -48,10 +48,7 @@ def read_gum_coreference(folder: Path, split: str, variant: str = "") -> Iterato
 
 def _document(path: Path) -> tuple[list[str], list[Span]]:
     """Words and mentions of a document, mentions by their last word."""
-    try:
-        rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line[:1].isdigit()]
-    except FileNotFoundError:
-        raise BertologyError(f"The data set's folder has no {path.name}: looked for {path}.") from None
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line[:1].isdigit()]
     open_at: dict[str, list[int]] = {}
     spans = []
     for place, row in enumerate(rows):

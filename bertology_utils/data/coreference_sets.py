@@ -51,7 +51,11 @@ def _pronouns(trees: list[Tree], spans: list[Span], start: int) -> Iterator[Core
         if end == place + 1 and place >= start and upos[place] == "PRON" and words[place].lower() in THIRD_PERSON:
             known = [(head, span) for head, span in nominals if span[1] <= place]
             own = max((pair for pair in known if pair[1][2] == entity), default=None)
-            others = [pair for pair in known if own and pair[1][2] != entity and _apart(pair[1], own[1])]
+            others = [
+                (head, span)
+                for head, span in known
+                if own and span[2] != entity and (span[1] <= own[1][0] or own[1][1] <= span[0])
+            ]
             if others:
                 other = max(others)
                 plural = tuple(number[head] == "Plur" for head in (own[0], other[0]))
@@ -61,7 +65,3 @@ def _pronouns(trees: list[Tree], spans: list[Span], start: int) -> Iterator[Core
 def _head(span: Span, heads: list[int]) -> int:
     """The first word of a mention whose head is outside it."""
     return next(i for i in range(span[0], span[1]) if not span[0] <= heads[i] < span[1])
-
-
-def _apart(first: Span, second: Span) -> bool:
-    return first[1] <= second[0] or second[1] <= first[0]

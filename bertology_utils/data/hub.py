@@ -110,6 +110,12 @@ def _tagged(row: dict, names: Names) -> Tagged:
     return Tagged(row["idx"], tuple(row["tokens"]), tuple(names("ner_tags", row["ner_tags"])))
 
 
-SEMEVAL_2010_TASK_8 = Hub("SemEvalWorkshop/sem_eval_2010_task_8", "default", _relation)
-UNIVERSAL_NER_EWT = Hub("universalner/universal_ner", "en_ewt", _tagged)
-WORDS_IN_CONTEXT = Hub("aps/super_glue", "wic", _word_in_context, {"test": ""})
+HUB = {
+    "ud_english_ewt": universal_dependencies("en_ewt"),
+    "uner_ewt": Hub("universalner/universal_ner", "en_ewt", _tagged),
+    "wic": Hub("aps/super_glue", "wic", _word_in_context, {"test": ""}),
+    "semeval2010_task8": Hub("SemEvalWorkshop/sem_eval_2010_task_8", "default", _relation),
+    "sst2": glue("sst2", "sentence", test=""),
+    "qnli": glue("qnli", "question", "sentence", numbers=False),
+    "mnli": glue("mnli", "premise", "hypothesis", numbers=False, validation="validation_matched"),
+}

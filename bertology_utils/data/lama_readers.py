@@ -7,11 +7,12 @@ As in `readers`, a reader yields the typed rows of a folder, split and variant.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+
+import pandas as pd
 
 from bertology_utils.data.rows import AlteredFact, RelationTemplate, TemplateFact, ThingFact
 from bertology_utils.errors import BertologyError
@@ -96,17 +97,10 @@ def _affordances(folder: Path) -> Iterator[ThingFact]:
                 yield ThingFact(row["objectHuman"], "affordance", past[f"{row['objectUID']}/{verb}"], holds)
 
 
-def _table(path: Path, delimiter: str) -> Iterator[dict[str, str]]:
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            yield from csv.DictReader(lines, delimiter=delimiter)
-    except FileNotFoundError:
-        raise BertologyError(f"The data set's folder has no {path.name}: looked for {path}.") from None
+def _table(path: Path, delimiter: str) -> list[dict[str, str]]:
+    return pd.read_csv(path, sep=delimiter, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def _objects(path: Path) -> Iterator[dict]:
-    try:
-        with path.open(encoding="utf-8") as lines:
-            yield from map(json.loads, lines)
-    except FileNotFoundError:
-        raise BertologyError(f"The data set's folder has no {path.name}: looked for {path}.") from None
+    with path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)

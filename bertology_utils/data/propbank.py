@@ -47,11 +47,8 @@ def read_propbank(folder: Path, split: str, variant: str = "") -> Iterator[Brack
     Raises BertologyError "file:line: ..." for a row that is too short, or brackets that do not close.
     """
     path = folder / f"ewt_{'dev' if split == 'validation' else split}.tsv"
-    try:
-        with path.open(encoding="utf-8") as lines:
-            yield from _sentences(lines, path.name)
-    except FileNotFoundError:
-        raise BertologyError(f"The data set's folder has no {path.name}: looked for {path}.") from None
+    with path.open(encoding="utf-8") as lines:
+        yield from _sentences(lines, path.name)
 
 
 def _sentences(lines: Iterable[str], name: str) -> Iterator[Bracketed]:

@@ -8,7 +8,6 @@ Splits are train, validation, test; a variant is a language, a phenomenon or a p
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,6 @@ from pathlib import Path
 from bertology_utils.data.conllu import Tree, read_conllu
 from bertology_utils.data.rows import (
     Continuation,
-    Coreference,
     Labelled,
     Relation,
     Sense,
@@ -33,7 +31,6 @@ from bertology_utils.language.pairs import MinimalPair
 _TWO = "ar cs de es eu fi fr he hi hu id it ja ko nl pl pt ru sv sw tr uk vi zh"
 _THREE = "ara ces deu spa eus fin fra heb hin hun ind ita jpn kor nld pol por rus swe swh tur ukr vie cmn"
 THREE_LETTERS = dict(zip(_TWO.split(), _THREE.split(), strict=True))
-_PRONOUNS = frozenset(["he", "she", "they", "him", "her", "them", "his", "their", "hers", "theirs"])
 
 
 def split_words(text: str) -> tuple[str, ...]:
@@ -267,14 +264,6 @@ def marked_relation(text: str, label: str) -> Relation:
     return Relation(tuple(words), (edges["<e1>"], edges["</e1>"]), (edges["<e2>"], edges["</e2>"]), label)
 
 
-def read_winogender(folder: Path, split: str, variant: str = "") -> Iterator[Coreference]:
-    for row in _tab_rows(folder / "data" / "all_sentences.tsv"):
-        occupation, participant, answer, gender = row["sentid"].split(".")[:4]
-        words = split_words(row["sentence"])
-        pronoun = next(i for i, word in enumerate(words) if word.lower() in _PRONOUNS)
-        yield Coreference(words, pronoun, (occupation, participant), int(answer), gender)
-
-
 # Labelled texts -----------------------------------------------------------------------------------------------------
 
 
@@ -282,30 +271,6 @@ def read_sst2(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]
     name = {"train": "train_full", "validation": "dev", "test": "test-labeled"}[split]
     for row in _tab_rows(folder / f"{name}.tsv"):
         yield Labelled(row["sentence"].strip(), row["label"])
-
-
-def read_cola(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:
-    """GLUE's validation part is the in-domain and the out-of-domain development sets together."""
-    names = ["in_domain_train"] if split == "train" else ["in_domain_dev", "out_of_domain_dev"]
-    for name in names:
-        for source, label, _, text in _tab_rows(folder / "raw" / f"{name}.tsv", header=False):
-            yield Labelled(text, label, group=source)
-
-
-def read_rte(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:
-    with _open(folder / f"{'train' if split == 'train' else 'val'}.jsonl") as lines:
-        for row in map(json.loads, lines):
-            yield Labelled(row["premise"], row["label"], row["hypothesis"])
-
-
-def read_mrpc(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:
-    for row in _tab_rows(folder / f"msr_paraphrase_{split}.txt"):
-        yield Labelled(row["#1 String"], row["Quality"], row["#2 String"])
-
-
-def read_stsb(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:
-    for columns in _tab_rows(folder / "STS-B" / "original" / f"sts-{_ud(split)}.tsv", header=False):
-        yield Labelled(columns[5], columns[4], columns[6], group=columns[1])
 
 
 def read_text_pairs(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:
@@ -339,22 +304,6 @@ def read_tatoeba(folder: Path, split: str, variant: str = "") -> Iterator[Transl
         with _open(Path(f"{stem}.{code}")) as texts, _open(Path(f"{stem}.eng")) as english:
             for line, (text, translation) in enumerate(zip(texts, english, strict=True)):
                 yield Translation(text.strip(), translation.strip(), code, line)
-
-
-def read_ntrex(folder: Path, split: str, variant: str = "") -> Iterator[Translation]:
-    """variant: a two-letter language code; the same line is the same sentence in every language."""
-    paths = [path for path in sorted(folder.glob("*.txt.gz")) if path.name != "en.txt.gz"]
-    languages = {path.name.split(".")[0]: path for path in paths}
-    if variant and variant not in languages:
-        raise unknown("language in ntrex128", variant, languages)
-    for language, path in languages.items():
-        if variant in ("", language):
-            with (
-                gzip.open(path, "rt", encoding="utf-8") as texts,
-                gzip.open(folder / "en.txt.gz", "rt", encoding="utf-8") as english,
-            ):
-                for line, (text, translation) in enumerate(zip(texts, english, strict=True)):
-                    yield Translation(text.strip(), translation.strip(), language, line)
 
 
 # Files --------------------------------------------------------------------------------------------------------------

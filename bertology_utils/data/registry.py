@@ -24,7 +24,7 @@ DEFAULT_SOURCES = ("embedded", "local")
 
 @dataclass(frozen=True)
 class Loaded:
-    """Rows with their origin; the page prints `source` and `licence` beside its numbers."""
+    """Rows with their origin."""
 
     name: str
     split: str
@@ -42,9 +42,6 @@ class Loaded:
 
     def __iter__(self) -> Iterator:
         return iter(self.rows)
-
-    def __str__(self) -> str:
-        return f"{self.name}, {self.split}: {len(self.rows):,} rows from source '{self.source}' ({self.licence})"
 
 
 def load(name: str, split: str = "test", limit: int | None = None, sources: Sequence[str] | None = None) -> Loaded:
@@ -66,11 +63,12 @@ def load(name: str, split: str = "test", limit: int | None = None, sources: Sequ
     for source in source_order(sources):
         if source not in spec.sources():
             continue
-        found = _LOADERS[source](spec, split, variant, limit)
+        found = _rows(spec, source, split, variant, limit)
         if isinstance(found, list):
             return Loaded(name, split, found, source, spec.licence)
         missing.append(found)
-    raise BertologyError(f"The data set '{base}' is not here. {' '.join(missing) or _advice(spec)}")
+    advice = f"Its sources are: {', '.join(spec.sources())}; name one in {ORDER_VARIABLE}."
+    raise BertologyError(f"The data set '{base}' is not here. {' '.join(missing) or advice}")
 
 
 def source_order(sources: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -138,31 +136,24 @@ def local_folder(spec: DataSet) -> Path | None:
     return next((folder for folder in candidates if folder.is_dir()), None)
 
 
-def _advice(spec: DataSet) -> str:
-    return f"Its sources are: {', '.join(spec.sources())}; name one in {ORDER_VARIABLE}."
-
-
-def _load_embedded(spec: DataSet, split: str, variant: str, limit: int | None) -> list | str:
-    return list(spec.embedded(split, limit))[:limit]
-
-
-def _load_local(spec: DataSet, split: str, variant: str, limit: int | None) -> list | str:
+def _rows(spec: DataSet, source: str, split: str, variant: str, limit: int | None) -> list | str:
+    """The rows from one source, or why it has none."""
+    if source == "embedded":
+        return list(spec.embedded(split, limit))[:limit]
+    if source == "hub":
+        try:
+            return spec.hub.read(split, limit)
+        except BertologyError as error:
+            return str(error)
     folder = local_folder(spec)
     if folder is None:
         return f"Set {FOLDER_VARIABLE} to a folder that holds {spec.folder}."
     try:
         return list(islice(spec.reader(folder, split, variant), limit))
+    except FileNotFoundError as error:
+        name = Path(error.filename).name
+        raise BertologyError(f"The data set's folder has no {name}: looked for {error.filename}.") from None
     except (ValueError, KeyError, IndexError) as error:
         raise BertologyError(
             f"The data set '{spec.name}' in {folder} is not in its original format: {error}."
         ) from error
-
-
-def _load_hub(spec: DataSet, split: str, variant: str, limit: int | None) -> list | str:
-    try:
-        return spec.hub.read(split, limit)
-    except BertologyError as error:
-        return str(error)
-
-
-_LOADERS = {"embedded": _load_embedded, "local": _load_local, "hub": _load_hub}

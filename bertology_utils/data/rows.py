@@ -95,17 +95,6 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Coreference:
-    """A sentence with a pronoun, two candidates, and the index (0 or 1) of the one that it means."""
-
-    words: tuple[str, ...]
-    pronoun: int
-    candidates: tuple[str, str]
-    answer: int
-    gender: str
-
-
-@dataclass(frozen=True)
 class Tagged:
     """A sentence with one label a word; `identity` is its id in the treebank that it comes from."""
 

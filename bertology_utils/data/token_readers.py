@@ -56,8 +56,6 @@ def read_uds(folder: Path, split: str, variant: str = "") -> Iterator[Rated]:
     try:
         with ZipFile(path) as archive:
             found = json.loads(archive.read("protoroles.json"))["data"]
-    except FileNotFoundError:
-        raise BertologyError(f"The data set's folder has no {path.name}: looked for {path}.") from None
     except BadZipFile:
         raise BertologyError(f"{path} is no zip file.") from None
     for name, edges in found.items():
@@ -70,8 +68,5 @@ def read_uds(folder: Path, split: str, variant: str = "") -> Iterator[Rated]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open(encoding="utf-8") as lines:
-            yield from (line.rstrip("\n") for line in lines)
-    except FileNotFoundError:
-        raise BertologyError(f"The data set's folder has no {path.name}: looked for {path}.") from None
+    with path.open(encoding="utf-8") as lines:
+        yield from (line.rstrip("\n") for line in lines)

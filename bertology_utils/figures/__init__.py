@@ -21,7 +21,7 @@ from scipy.stats import spearmanr
 from bertology_utils.absent import unless_absent
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.arcs import arc_tree
-from bertology_utils.figures.bars import bars, pairs
+from bertology_utils.figures.bars import bars
 from bertology_utils.figures.explorers import attention_explorer, layer_explorer
 from bertology_utils.figures.html import INK, Figure
 from bertology_utils.figures.maps import head_map, heat
@@ -48,7 +48,6 @@ __all__ = [
     "highest",
     "layer_explorer",
     "layer_lines",
-    "pairs",
     "scatter",
     "table",
 ]
@@ -206,7 +205,6 @@ def scatter(
     ylabel: str = "y",
     caption: str = "",
     identity: bool = False,
-    controls: Sequence[str] = (),
 ) -> Figure:
     """Points (items, 2); labels name the points (written beside up to 40 of them), groups give colour and marker.
 
@@ -221,7 +219,7 @@ def scatter(
     sentences = []
     for rank, name in enumerate(names):
         chosen = points if groups is None else points[[group == name for group in groups]]
-        style = style_of(rank, is_control(name, controls)) | {"linestyle": "none"}
+        style = style_of(rank, is_control(name)) | {"linestyle": "none"}
         axes.plot(*chosen.T, label=name or None, alpha=0.85, **style)
         if name:
             sentences.append(

@@ -1,7 +1,4 @@
-"""Bars with intervals, and dumbbells of model against twin.
-
-Depends on style and html; `figures` re-exports `bars` and `pairs`.
-"""
+"""Bars with intervals. Depends on style and html; `figures` re-exports `bars`."""
 
 from __future__ import annotations
 
@@ -132,46 +129,3 @@ def _bars_alt(flat, ylabel, baselines, published) -> str:
     extra = "".join(f" {name}: {level:.3g}." for name, level in (baselines or {}).items())
     extra += "".join(f" Published for {name}: {number:.3g}." for name, number in (published or {}).items())
     return f"Bar chart of {ylabel}, {len(flat)} bars: {listed}.{extra}"
-
-
-@unless_absent
-def pairs(
-    claims: Mapping[str, tuple[float, float]],
-    *,
-    published: Mapping[str, float] | None = None,
-    names=("model", "twin"),
-    ylabel: str = "score",
-    caption: str = "",
-) -> Figure:
-    """A dumbbell per claim: claims maps its name to (model, twin); published figures are open diamonds."""
-    drawing, axes = new_axes(ylabel, "", size=(6.6, 1.1 + 0.32 * len(claims)))
-    rows = np.arange(len(claims))
-    model, twin = np.array([[float(part) for part in pair] for pair in claims.values()]).reshape(-1, 2).T
-    axes.hlines(rows, np.minimum(model, twin), np.maximum(model, twin), color=CONTROL, linewidth=1.6, zorder=1)
-    axes.plot(model, rows, marker="o", linestyle="none", color=PALETTE[0], markersize=8, label=names[0])
-    axes.plot(twin, rows, marker="s", linestyle="none", color=CONTROL, markersize=6.5, label=names[1])
-    shown = [(row, published[name]) for row, name in enumerate(claims) if name in (published or {})]
-    if shown:
-        axes.plot(
-            [number for _, number in shown],
-            [row for row, _ in shown],
-            marker="D",
-            linestyle="none",
-            label="published",
-            markersize=7,
-            markerfacecolor="none",
-            markeredgecolor=INK,
-        )
-    axes.set_yticks(rows, list(claims))
-    axes.set_ylim(len(claims) - 0.4, -0.6)
-    legend_below(axes)
-    gaps = model - twin
-    widest = int(np.nanargmax(gaps))
-    alt = (
-        f"Dumbbell chart of {ylabel} for {len(claims)} claims, {names[0]} against {names[1]}. {names[0]} is higher in "
-        f"{int((gaps > 0).sum())} of {len(claims)}; the widest gap is {gaps[widest]:.3g} for {list(claims)[widest]}."
-    )
-    frame = pd.DataFrame({"claim": list(claims), names[0]: model, names[1]: twin, "difference": gaps})
-    if published:
-        frame["published"] = [published.get(name, np.nan) for name in claims]
-    return Figure(drawing, alt, frame, caption)

@@ -19,6 +19,7 @@ from bertology_utils.figures.html import INK, Figure
 from bertology_utils.figures.style import PALETTE, new_axes, text_colour
 
 Values = Sequence | np.ndarray
+MOST_NUMBERS = 120  # cells whose numbers can be read
 
 
 @unless_absent
@@ -32,29 +33,22 @@ def heat(
     ylabel: str = "",
     caption: str = "",
     diverging: bool = False,
-    annotate: bool | None = None,
     marks: Sequence[tuple[int, int]] = (),
     limits: tuple[float, float] | None = None,
 ) -> Figure:
-    """A heat map of a matrix (rows, columns); marks are (row, column) indices to be framed; annotate: numbers in the
-    cells."""
+    """A heat map of a matrix (rows, columns), with numbers in its cells where there are not many; marks are (row,
+    column) indices to be framed."""
     matrix = np.asarray(matrix, dtype=float)
     if matrix.shape != (len(rows), len(columns)):
         raise BertologyError(f"heat: matrix {matrix.shape} with {len(rows)} row and {len(columns)} column labels.")
     width, height = min(7.5, 1.8 + 0.42 * len(columns)), min(8.0, 1.1 + 0.34 * len(rows))
     drawing, axes = new_axes(xlabel, ylabel, size=(max(width, 3.6), max(height, 2.0)), grid=False)
-    _draw_cells(
-        axes, matrix, label, diverging, limits, len(rows) * len(columns) <= 120 if annotate is None else annotate
-    )
+    _draw_cells(axes, matrix, label, diverging, limits)
     for row, column in marks:
-        axes.add_patch(_frame_patch(row, column))
-    axes.set_xticks(
-        np.arange(len(columns)) + 0.5,
-        columns,
-        rotation=0 if max(map(len, map(str, columns))) <= 4 else 55,
-        ha="center" if max(map(len, map(str, columns))) <= 4 else "right",
-        rotation_mode="anchor",
-    )
+        axes.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=PALETTE[1], linewidth=2.4))
+    short = max(map(len, map(str, columns))) <= 4
+    turned = {"rotation": 0 if short else 55, "ha": "center" if short else "right", "rotation_mode": "anchor"}
+    axes.set_xticks(np.arange(len(columns)) + 0.5, columns, **turned)
     axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
     frame = pd.DataFrame(matrix, columns=[str(name) for name in columns])
     frame.insert(0, ylabel or "row", list(rows))
@@ -70,24 +64,14 @@ def head_map(
     caption: str = "",
     diverging: bool = False,
     control: Values | None = None,
-    limits: tuple[float, float] | None = None,
 ) -> Figure:
     """A heat map of (layers, heads); marks are heads (layer, head), 1-based as printed; control: the twin's matrix
     for the text."""
     matrix = np.asarray(matrix, dtype=float)
     layers, heads = [[str(i + 1) for i in range(size)] for size in matrix.shape]
-    result = heat(
-        matrix,
-        layers,
-        heads,
-        label=label,
-        xlabel="head",
-        ylabel="layer",
-        caption=caption,
-        diverging=diverging,
-        marks=[(layer - 1, head - 1) for layer, head in marks],
-        limits=limits,
-    )
+    framed = [(layer - 1, head - 1) for layer, head in marks]
+    names = {"label": label, "xlabel": "head", "ylabel": "layer", "caption": caption}
+    result = heat(matrix, layers, heads, **names, diverging=diverging, marks=framed)
     best = np.unravel_index(np.nanargmax(matrix), matrix.shape)
     alt = (
         f"Heat map of {label} for {matrix.shape[0]} layers by {matrix.shape[1]} heads. The best head is "
@@ -100,7 +84,7 @@ def head_map(
     return Figure(result.figure, alt, result.table, caption)
 
 
-def _draw_cells(axes: Axes, matrix, label, diverging, limits, annotate) -> None:
+def _draw_cells(axes: Axes, matrix, label, diverging, limits) -> None:
     if not limits and diverging:
         limits = (-np.nanmax(np.abs(matrix)), np.nanmax(np.abs(matrix)))
     low, high = limits or (np.nanmin(matrix), np.nanmax(matrix))
@@ -113,26 +97,16 @@ def _draw_cells(axes: Axes, matrix, label, diverging, limits, annotate) -> None:
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=INK, labelsize=8)
     seaborn.despine(ax=axes, left=True, bottom=True)
-    for (row, column), value in np.ndenumerate(matrix) if annotate else ():
+    for (row, column), value in np.ndenumerate(matrix) if matrix.size <= MOST_NUMBERS else ():
         if not np.isnan(value):
-            axes.text(
-                column + 0.5,
-                row + 0.5,
-                _short(value, high),
-                ha="center",
-                va="center",
-                fontsize=7.5,
-                color=text_colour(mesh.cmap(mesh.norm(value))),
-            )
+            colour = text_colour(mesh.cmap(mesh.norm(value)))
+            place = (column + 0.5, row + 0.5)
+            axes.text(*place, _short(value, high), ha="center", va="center", fontsize=7.5, color=colour)
 
 
 def _short(value: float, highest: float) -> str:
     """Few digits for a cell: two decimals for scores, whole numbers for counts."""
     return f"{value:.2f}" if abs(highest) < 10 else f"{value:.0f}"
-
-
-def _frame_patch(row: int, column: int) -> Rectangle:
-    return Rectangle((column, row), 1, 1, fill=False, edgecolor=PALETTE[1], linewidth=2.4)
 
 
 def _heat_alt(matrix, rows, columns, label, xlabel, ylabel, marks) -> str:

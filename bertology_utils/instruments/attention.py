@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.instruments.blocks import attention_projections
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, encode_words, model_inputs, token_budget_batches
 
@@ -31,10 +32,6 @@ STATISTICS = (
     "entropy",
 )
 PUNCTUATION = frozenset(ascii_punctuation) | frozenset("…“”‘’–—«»¿¡。、，")
-
-# Where the value and the output projection live, by the ending of their names:
-# BERT, RoBERTa and ELECTRA; ALBERT; DistilBERT.
-_PROJECTIONS = ((".self.value", ".output.dense"), (".attention.value", ".attention.dense"), (".v_lin", ".out_lin"))
 
 
 @dataclass(frozen=True)
@@ -102,15 +99,10 @@ def _norm_weighted(specimen: Specimen, inputs: dict[str, torch.Tensor]) -> torch
 def _transformed_norms(specimen: Specimen) -> Iterator[list[torch.Tensor]]:
     """Inside, a list that fills with ||f(x_j)|| (batch, heads, pieces) of each block that runs, in order."""
     norms: list[torch.Tensor] = []
-    handles = [
-        value.register_forward_hook(_norm_hook(output.weight, specimen.heads, norms))
-        for value, output in projections(specimen.encoder)
-    ]
-    try:
+    with ExitStack() as stack:
+        for value, output in projections(specimen.encoder):
+            stack.enter_context(value.register_forward_hook(_norm_hook(output.weight, specimen.heads, norms)))
         yield norms
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _norm_hook(output_weight: torch.Tensor, heads: int, norms: list[torch.Tensor]) -> Callable:
@@ -124,12 +116,10 @@ def _norm_hook(output_weight: torch.Tensor, heads: int, norms: list[torch.Tensor
 
 def projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
     """Pairs (value projection, output projection) of each block; a shared block appears once and runs often."""
-    modules = dict(encoder.named_modules())
-    for value_end, output_end in _PROJECTIONS:
-        found = [name for name in modules if name.endswith(value_end)]
-        if found:
-            return [(modules[name], modules[name.removesuffix(value_end) + output_end]) for name in found]
-    raise BertologyError("Norm-weighted attention does not know where this architecture keeps its value projection.")
+    found = list(zip(*(attention_projections(encoder, kind) for kind in ("value", "output")), strict=True))
+    if not found:
+        raise BertologyError(f"{type(encoder).__name__} has no value projections that this module knows.")
+    return found
 
 
 @contextmanager
@@ -139,8 +129,7 @@ def silenced_values(specimen: Specimen, silent: torch.Tensor, layers: Sequence[i
     keep = (~silent)[..., None]
     with ExitStack() as stack:
         for layer in layers:
-            hook = values[layer - 1].register_forward_hook(lambda module, args, output: output * keep)
-            stack.callback(hook.remove)
+            stack.enter_context(values[layer - 1].register_forward_hook(lambda module, args, output: output * keep))
         yield
 
 

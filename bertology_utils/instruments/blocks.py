@@ -15,6 +15,18 @@ from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
 
+PROJECTIONS = {  # of the attention of BERT, RoBERTa and ELECTRA; DistilBERT; ALBERT, by the ending of their names
+    "query": ("attention.self.query", "attention.q_lin", "attention.query"),
+    "key": ("attention.self.key", "attention.k_lin", "attention.key"),
+    "value": ("attention.self.value", "attention.v_lin", "attention.value"),
+    "output": ("attention.output.dense", "attention.out_lin", "attention.dense"),
+}
+
+
+def attention_projections(model: nn.Module, kind: str) -> list[nn.Module]:
+    """One of the `PROJECTIONS` of each block, first block first; a block that is shared appears once."""
+    return [module for name, module in model.named_modules() if name.endswith(PROJECTIONS[kind])]
+
 
 def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
     """The blocks of a BERT-like, DistilBERT-like or ALBERT-like encoder, first to last.
@@ -54,7 +66,7 @@ def recorded_calls(encoder: nn.Module) -> Iterator[list[BlockCall]]:
 
     with ExitStack() as stack:
         for block in encoder_layers(encoder):
-            stack.callback(block.register_forward_pre_hook(keep, with_kwargs=True).remove)
+            stack.enter_context(block.register_forward_pre_hook(keep, with_kwargs=True))
         yield calls
 
 

@@ -1,8 +1,7 @@
 """Crossed clozes: two contexts, two words, and the question which word belongs to which context.
 
-Depends on `cloze` (scores), `facts` and `pairs` (what is true). A model that prefers one word everywhere can never
-be right by it, so single facts, comparisons, inferences and the untrained twin share one chance level, 0.5.
-The lists of affordances, events and chains were written for this book.
+Depends on `cloze` (scores), `facts`, `pairs` and `items` (what is true). A model that prefers one word everywhere can
+never be right by it, so single facts, comparisons, inferences and the untrained twin share one chance level, 0.5.
 """
 
 from __future__ import annotations
@@ -25,74 +24,15 @@ from bertology_utils.instruments.cloze import (
     word_log_probability,
 )
 from bertology_utils.language.facts import SIZES, Fact, facts
+from bertology_utils.language.items import ITEMS
 from bertology_utils.language.pairs import MinimalPair, role_reversal_pairs
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 
-# thing:what one does with it; each verb fits only its own thing
-AFFORDANCES = """
-apple:eat car:drive book:read hat:wear horse:ride piano:play milk:drink bell:ring letter:write
-ball:throw song:sing picture:paint house:build fish:catch gun:fire tree:climb
-question:answer hole:dig race:win candle:light money:spend ship:sail floor:sweep cow:milk secret:keep war:fight
-prayer:say hair:cut"""
 # class: what is done with its members
 ABILITIES = {"fruit": "eaten", "instrument": "played", "vehicle": "driven", "fish": "caught", "tree": "climbed"}
-# two situations, the sentence that follows both, and what each of them lets one expect there
-EVENTS = (
-    ("he was very hungry", "he was very cold", "he looked for some [MASK] .", "food", "clothes"),
-    ("it began to rain", "it was getting dark", "she wanted some [MASK] .", "cover", "light"),
-    ("she wanted to know the time", "she wanted to cut the bread", "she looked for her [MASK] .", "watch", "knife"),
-    ("he wanted to write to his mother", "he had to walk a long way", "he took his [MASK] .", "pen", "stick"),
-    ("the boy had a broken leg", "the boy could not read", "they sent him to a [MASK] .", "doctor", "teacher"),
-    ("the house was burning", "the fields were dry", "everybody called for [MASK] .", "help", "rain"),
-    ("he had stolen the gold", "he had won the war", "they took him to the [MASK] .", "prison", "king"),
-    ("she was thirsty", "she was hungry", "she asked for some [MASK] .", "water", "bread"),
-    ("they wanted to cross the river", "they wanted to cross the desert", "they bought a [MASK] .", "boat", "camel"),
-    ("the man was tired", "the man was lost", "he looked for his [MASK] .", "bed", "way"),
-    ("he wanted to marry her", "he wanted to shoot the bird", "he bought a [MASK] .", "ring", "gun"),
-    ("the children wanted to play", "the children wanted to learn", "they went to the [MASK] .", "garden", "school"),
-    ("she could not open the door", "she could not hear the music", "she had lost her [MASK] .", "key", "hearing"),
-    ("the army was beaten", "the army had won", "the people felt [MASK] .", "fear", "joy"),
-    ("the baby was crying for food", "the baby was freezing", "she gave it some [MASK] .", "milk", "clothes"),
-    ("he had to cut the wood", "he had to write the exam", "he looked for his [MASK] .", "axe", "pen"),
-    ("he could not see well", "he could not walk well", "he asked for his [MASK] .", "glasses", "stick"),
-    ("they wanted to sleep", "they wanted to eat", "they went to the [MASK] .", "bedroom", "kitchen"),
-    (
-        "she had found an old coin in the sea",
-        "she had dug in the field",
-        "her hands smelled of [MASK] .",
-        "salt",
-        "earth",
-    ),
-    ("he had to travel over land", "he had to travel over water", "he chose a [MASK] .", "horse", "boat"),
-    ("the ship was in the storm", "the ship was in the ice", "the sailors were afraid of the [MASK] .", "wind", "cold"),
-    ("she had broken the law", "she had broken her arm", "they took her to the [MASK] .", "court", "hospital"),
-    ("he wanted to buy the house", "he wanted to open the house", "he needed the [MASK] .", "money", "key"),
-    ("the cows were hungry", "the fire was going out", "the boy brought some [MASK] .", "grass", "wood"),
-    ("the room was too dark", "the room was too cold", "he asked for a [MASK] .", "lamp", "fire"),
-    ("she wanted to hear the news", "she wanted to see her face", "she looked for the [MASK] .", "radio", "mirror"),
-    ("they had caught the murderer", "they had crowned the prince", "they led him to his [MASK] .", "cell", "throne"),
-    (
-        "the dog was guarding the sheep",
-        "the dog was guarding the gold",
-        "it was afraid of the [MASK] .",
-        "wolf",
-        "thief",
-    ),
-    ("he had eaten too much", "he had read too much", "he complained of his [MASK] .", "stomach", "eyes"),
-    ("her husband had died", "her husband had come home", "she was full of [MASK] .", "grief", "joy"),
-)
-THINGS = """
-coin key ring letter book ball knife watch cup hat shoe map bottle candle clock pen bell spoon stone lamp shirt brush
-rope toy"""
 # things that do not exist, so that nothing can be known of them but what is told
 INVENTED = ("dax", "wug", "blicket", "toma", "fep", "gorp", "zav", "modi")
-LEVELS = (
-    ("box", "bag", "basket", "pocket", "drawer", "case"),
-    ("kitchen", "garden", "hall", "office", "cellar", "library"),
-    ("house", "school", "castle", "hotel", "church", "palace"),
-    ("city", "village", "valley", "forest", "desert", "island"),
-)
 
 
 @dataclass(frozen=True)
@@ -213,8 +153,8 @@ def _renamed(words: tuple[str, ...], nouns: Mapping[str, str]) -> tuple[str, ...
 
 def affordance_items(n: int | None = None, seed: int = 0) -> list[Crossed]:
     """What one can do with a thing: "you can [MASK] the apple ." against "you can [MASK] the car ."."""
-    rows = [row.split(":") for row in AFFORDANCES.split()]
-    items = [cross("you can [MASK] the {x} .", a, b, (v, w)) for (a, v), (b, w) in combinations(rows, 2)]
+    rows = combinations(ITEMS["affordances"].items(), 2)
+    items = [cross("you can [MASK] the {x} .", a, b, (v, w)) for (a, v), (b, w) in rows]
     return _draw(items, n, seed)
 
 
@@ -326,13 +266,14 @@ def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Cross
     answers lie on one level, so neither length, order nor overlap gives the answer away. The second context asks for
     the other thing. With one seed the chains are the same for every number of hops; their things label the items.
     """
-    if not 1 <= hops <= levels <= len(LEVELS):
-        raise BertologyError(f"A chain has 1 to {len(LEVELS)} levels and a question at most that many hops.")
+    known = [level.split() for level in ITEMS["levels"]]
+    if not 1 <= hops <= levels <= len(known):
+        raise BertologyError(f"A chain has 1 to {len(known)} levels and a question at most that many hops.")
     random = Random(seed)
     items = []
     for _ in range(n):
-        places = (random.sample(level, 2) for level in LEVELS[:levels])
-        chains = list(zip(random.sample(THINGS.split(), 2), *places, strict=True))
+        places = (random.sample(level, 2) for level in known[:levels])
+        chains = list(zip(random.sample(ITEMS["things"].split(), 2), *places, strict=True))
         premises = [f"the {chain[step]} is in the {chain[step + 1]} ." for step in range(levels) for chain in chains]
         context = " ".join(random.sample(premises, len(premises))).split()
         questions = [(*context, *f"so the {chain[0]} is in the {MASK} .".split()) for chain in chains]
@@ -343,7 +284,7 @@ def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Cross
 def event_items(mention: bool = False) -> list[Crossed]:
     """What does one expect next? With `mention`, the same word was said before: the control that needs no event."""
     items = []
-    for first, second, last, a, b in EVENTS:
+    for first, second, last, a, b in ITEMS["events"]:
         before = [f"{context} and spoke of {word} . {last}" for context, word in ((first, a), (second, b))]
         plain = [f"{context} . {last}" for context in (first, second)]
         chosen = before if mention else plain

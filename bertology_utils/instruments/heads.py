@@ -10,7 +10,7 @@ concatenation of the heads' outputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -20,24 +20,14 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments.blocks import recorded_calls, starting_at
+from bertology_utils.instruments.blocks import attention_projections, recorded_calls, starting_at
 
 Batch = Mapping[str, Tensor]
 ItemLoss = Callable[[nn.Module, Batch], Tensor]
 """A loss of one batch: (model, batch) -> (batch,), one value an example, not averaged."""
 
-# The output projection W_O and the value projection, by family.
-_OUTPUT_PATHS = ("attention.output.dense", "attention.out_lin", "attention.dense")
-_VALUE_PATHS = ("attention.self.value", "attention.v_lin", "attention.value")
-_QUERY_PATHS = ("attention.self.query", "attention.q_lin", "attention.query")
-_KEY_PATHS = ("attention.self.key", "attention.k_lin", "attention.key")
-
 
 # ---------------------------------------------------------------- where the heads are
-
-
-def _by_layer(model: nn.Module, paths: Sequence[str]) -> list[nn.Module]:
-    return [module for name, module in model.named_modules() if name.endswith(tuple(paths))]
 
 
 def output_projections(model: nn.Module) -> list[nn.Module]:
@@ -45,7 +35,7 @@ def output_projections(model: nn.Module) -> list[nn.Module]:
 
     Raises BertologyError where the layout is unknown, or layers share modules (`models.load` gives each its own).
     """
-    found = _by_layer(model, _OUTPUT_PATHS)
+    found = attention_projections(model, "output")
     if len(found) != model.config.num_hidden_layers:
         raise BertologyError(
             f"Heads of {type(model).__name__} cannot be gated: {len(found)} attention output projections "
@@ -56,7 +46,7 @@ def output_projections(model: nn.Module) -> list[nn.Module]:
 
 def input_projections(model: nn.Module) -> list[tuple[nn.Module, ...]]:
     """Query, key and value projections of each layer, first layer first; (heads * head width, width) each."""
-    return list(zip(*(_by_layer(model, paths) for paths in (_QUERY_PATHS, _KEY_PATHS, _VALUE_PATHS)), strict=True))
+    return list(zip(*(attention_projections(model, kind) for kind in ("query", "key", "value")), strict=True))
 
 
 def head_grid(model: nn.Module) -> tuple[int, int]:
@@ -74,27 +64,33 @@ def gated(model: nn.Module, gates: Tensor) -> Iterator[None]:
     `gates` is (layers, heads), or (batch, layers, heads) to give each example its own: then one backward pass returns
     per-example gradients, and one batch can hold different ablations. Follows michel2019sixteen.
     """
-    gates = gates if gates.dim() == 3 else gates.unsqueeze(0)
-    _check_grid(model, gates)
-
-    def hook_for(layer: int) -> Callable:
-        def gate(module: nn.Module, inputs: tuple) -> tuple:
-            context = inputs[0]  # (batch, pieces, heads * head width)
-            per_head = context.unflatten(-1, (gates.shape[-1], -1))
-            opened = per_head * gates[:, None, layer, :, None].to(context.dtype)
-            return (opened.flatten(-2), *inputs[1:])
-
-        return gate
-
     with ExitStack() as stack:
-        for layer, module in enumerate(output_projections(model)):
-            stack.callback(module.register_forward_pre_hook(hook_for(layer)).remove)
+        _gate(model, gates, stack)
         yield
 
 
-def _check_grid(model: nn.Module, gates: Tensor) -> None:
+def _gate(
+    model: nn.Module, gates: Tensor, stack: ExitStack, replacement: Callable[[int], Tensor] | None = None
+) -> None:
+    """Hooks that multiply every head's output by its gate and put in its `replacement` (of a layer) as far as that is
+    closed."""
+    gates = gates if gates.dim() == 3 else gates.unsqueeze(0)
     if tuple(gates.shape[-2:]) != head_grid(model):
         raise BertologyError(f"Gates of shape {tuple(gates.shape)} do not fit (layers, heads) = {head_grid(model)}.")
+
+    def hook_for(layer: int) -> Callable:
+        def hook(module: nn.Module, inputs: tuple) -> tuple:
+            per_head = inputs[0].unflatten(-1, (gates.shape[-1], -1))  # (batch, pieces, heads, head width)
+            gate = gates[:, None, layer, :, None].to(per_head)
+            mixed = gate * per_head
+            if replacement is not None:
+                mixed = mixed + (1 - gate) * replacement(layer)
+            return (mixed.flatten(-2), *inputs[1:])
+
+        return hook
+
+    for layer, module in enumerate(output_projections(model)):
+        stack.enter_context(module.register_forward_pre_hook(hook_for(layer)))
 
 
 # ---------------------------------------------------------------- importance
@@ -153,7 +149,7 @@ def head_means(model: nn.Module, batches: Iterable[Batch]) -> Tensor:
                 hook = module.register_forward_pre_hook(
                     lambda module, inputs, layer=layer, seen=captured: seen.__setitem__(layer, inputs[0])
                 )
-                stack.callback(hook.remove)
+                stack.enter_context(hook)
             model(**_model_inputs(batch))
         real = batch["attention_mask"].bool()
         pieces += int(real.sum())
@@ -171,32 +167,14 @@ def ablated(model: nn.Module, keep: Tensor, how: str = "zero", means: Tensor | N
     how: "zero" removes the head (michel2019sixteen); "mean" puts its average output `means` (from `head_means`);
     "uniform" makes it attend equally to all real pieces (kovaleva2019revealing): the mean of its value vectors.
     """
-    if how == "zero":
-        with gated(model, keep.float()):
-            yield
-        return
-    if how not in ("mean", "uniform"):
+    if how not in ("zero", "mean", "uniform"):
         raise BertologyError(f"Unknown ablation {how!r}: choose zero, mean or uniform.")
     if how == "mean" and means is None:
         raise BertologyError("Ablation by mean needs means=head_means(model, batches).")
-    gates = keep.float() if keep.dim() == 3 else keep.float().unsqueeze(0)
-    _check_grid(model, gates)
     with ExitStack() as stack:
-        replacement = _uniform_outputs(model, stack) if how == "uniform" else (lambda layer: means[layer])
-        for layer, module in enumerate(output_projections(model)):
-            hook = module.register_forward_pre_hook(_replace_closed(layer, gates, replacement))
-            stack.callback(hook.remove)
+        replacements = {"mean": lambda: means.__getitem__, "uniform": lambda: _uniform_outputs(model, stack)}
+        _gate(model, keep.float(), stack, replacements[how]() if how in replacements else None)
         yield
-
-
-def _replace_closed(layer: int, gates: Tensor, replacement: Callable[[int], Tensor]) -> Callable:
-    def hook(module: nn.Module, inputs: tuple) -> tuple:
-        per_head = inputs[0].unflatten(-1, (gates.shape[-1], -1))  # (batch, pieces, heads, head width)
-        gate = gates[:, None, layer, :, None].to(per_head)
-        mixed = gate * per_head + (1 - gate) * replacement(layer)
-        return (mixed.flatten(-2), *inputs[1:])
-
-    return hook
 
 
 def _uniform_outputs(model: nn.Module, stack: ExitStack) -> Callable[[int], Tensor]:
@@ -211,12 +189,12 @@ def _uniform_outputs(model: nn.Module, stack: ExitStack) -> Callable[[int], Tens
             raise BertologyError("Uniform ablation needs the attention_mask passed by name.")
         seen["mask"] = kwargs["attention_mask"]
 
-    stack.callback(encoder.register_forward_pre_hook(read_mask, with_kwargs=True).remove)
-    for layer, module in enumerate(_by_layer(model, _VALUE_PATHS)):
+    stack.enter_context(encoder.register_forward_pre_hook(read_mask, with_kwargs=True))
+    for layer, module in enumerate(attention_projections(model, "value")):
         hook = module.register_forward_hook(
             lambda module, inputs, output, layer=layer: values.__setitem__(layer, output)
         )
-        stack.callback(hook.remove)
+        stack.enter_context(hook)
 
     def outputs(layer: int) -> Tensor:
         weight = seen["mask"].to(values[layer]).unsqueeze(-1)  # (batch, pieces, 1)
@@ -337,34 +315,6 @@ def kappa_test(survival: np.ndarray, draws: int = 1000, seed: int = 0) -> KappaT
     kappa = fleiss_kappa(survival)
     null = np.array([fleiss_kappa(generator.permuted(survival, axis=1)) for _ in range(draws)])
     return KappaTest(kappa, null, float((1 + (null >= kappa - 1e-12).sum()) / (draws + 1)))
-
-
-# ---------------------------------------------------------------- learnt gates
-
-
-class HardConcrete(nn.Module):
-    """Learnt stochastic gates in [0, 1] with mass at exactly 0 and 1 (hard concrete), as in voita2019analyzing.
-
-    Called with a batch size gives gates (batch, layers, heads): samples while training, the deterministic gate in eval.
-    `open_probability()` is the L0 penalty: P(gate != 0) = sigmoid(log_alpha - T log(-low / high)).
-    """
-
-    def __init__(self, grid: tuple[int, int], temperature: float = 0.33, low: float = -0.1, high: float = 1.1) -> None:
-        super().__init__()
-        self.log_alpha = nn.Parameter(torch.full(grid, 2.0))  # the gates start open: P(open) = 0.95
-        self.temperature, self.low, self.high = temperature, low, high
-
-    def forward(self, batch: int = 1) -> Tensor:
-        if self.training:
-            noise = torch.rand(batch, *self.log_alpha.shape).clamp(1e-6, 1 - 1e-6)
-            soft = torch.sigmoid((noise.logit() + self.log_alpha) / self.temperature)
-        else:
-            soft = torch.sigmoid(self.log_alpha).expand(batch, *self.log_alpha.shape)
-        return (soft * (self.high - self.low) + self.low).clamp(0, 1)
-
-    def open_probability(self) -> Tensor:
-        """(layers, heads)"""
-        return torch.sigmoid(self.log_alpha - self.temperature * math.log(-self.low / self.high))
 
 
 def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:

@@ -14,6 +14,7 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from bertology_utils.data import lama
@@ -210,9 +211,7 @@ def _ensemble_hits(scores: RelationScores, weights: np.ndarray, test: np.ndarray
 
 def _shares(scores: RelationScores) -> np.ndarray:
     """Calibrated scores as probabilities over the candidates, (prompts, facts, candidates)."""
-    values = scores.calibrated
-    weights = np.exp(values - values.max(-1, keepdims=True))
-    return weights / weights.sum(-1, keepdims=True)
+    return softmax(scores.calibrated, axis=-1)
 
 
 def consistency(scores: RelationScores) -> np.ndarray:
@@ -355,16 +354,14 @@ def _static(specimen: Specimen, table: np.ndarray, word: str) -> np.ndarray:
 # --- names ----------------------------------------------------------------------------------------------------------
 
 
-def name_guesses(
-    specimen: Specimen, people: Sequence[InventedPerson], asked: str = "country", told: str = "nothing"
-) -> np.ndarray:
-    """What is guessed for each person, as an index into `person.candidates`, (people,).
+def name_guesses(specimen: Specimen, people: Sequence[InventedPerson], told: str = "nothing") -> np.ndarray:
+    """The country that is guessed for each person by its language, as an index into `person.candidates`, (people,).
 
     `told` puts something before the question: the planted "birthplace", or the "answer" itself. Each candidate's mean
     over all people is taken off first, so a model that always prefers one country guesses by the name or not at all.
     All candidates must be single pieces.
     """
-    prompts = [person.prompts(asked)[-1 if asked == "nationality" else 0] for person in people]
+    prompts = [person.prompts("language")[0] for person in people]
     before = {"nothing": lambda person, prompt: (), "birthplace": lambda person, prompt: person.statement(),
               "answer": lambda person, prompt: filled(prompt)}[told]  # fmt: skip
     prefixes = [before(person, prompt) for person, prompt in zip(people, prompts, strict=True)]
@@ -372,7 +369,7 @@ def name_guesses(
     places = [len(prefix) + prompt.focus for prefix, prompt in zip(prefixes, prompts, strict=True)]
     scores = word_log_probability(specimen, words, places, [prompt.candidates for prompt in prompts]).log_probabilities
     if np.isnan(scores).any():
-        raise BertologyError(f"{specimen.name} does not know every {asked} of the names test as one piece.")
+        raise BertologyError(f"{specimen.name} does not know every language of the names test as one piece.")
     return (scores - scores.mean(0)).argmax(1)
 
 
@@ -382,10 +379,7 @@ def filled(prompt: Prompt) -> tuple[str, ...]:
 
 
 def names_test(
-    specimen: Specimen,
-    congruent: Sequence[InventedPerson],
-    incongruent: Sequence[InventedPerson],
-    asked: str = "language",
+    specimen: Specimen, congruent: Sequence[InventedPerson], incongruent: Sequence[InventedPerson]
 ) -> dict[str, np.ndarray]:
     """Does the name or the fact decide? Samples (names,), after the names test of poerner2019bert.
 
@@ -397,8 +391,8 @@ def names_test(
     """
     styles = np.array([person.candidates.index(person.style) for person in congruent])
     truths = [np.array([p.candidates.index(p.country) for p in group]) for group in (congruent, incongruent)]
-    untold = name_guesses(specimen, congruent, asked)
-    agreeing, clashing = (name_guesses(specimen, group, asked, "birthplace") for group in (congruent, incongruent))
+    untold = name_guesses(specimen, congruent)
+    agreeing, clashing = (name_guesses(specimen, group, "birthplace") for group in (congruent, incongruent))
     samples = {
         "style": untold == styles,
         "constant": styles == np.bincount(styles).argmax(),
@@ -407,12 +401,12 @@ def names_test(
         "misled": clashing == styles,
     }
     names = [person.name.split() for person in congruent]
-    return {name: by_unit(values, names) for name, values in samples.items()} | {"told": told_language(specimen, asked)}
+    return {name: by_unit(values, names) for name, values in samples.items()} | {"told": told_language(specimen)}
 
 
-def told_language(specimen: Specimen, asked: str = "language") -> np.ndarray:
+def told_language(specimen: Specimen) -> np.ndarray:
     """Whether an answer told of somebody without a name is given back, (nouns,): "the guest speaks greek ." twice."""
     people = nameless_people()
     truths = np.array([person.candidates.index(person.country) for person in people])
-    right = name_guesses(specimen, people, asked, "answer") == truths
+    right = name_guesses(specimen, people, "answer") == truths
     return by_unit(right, [person.name for person in people])

@@ -87,9 +87,6 @@ def logits_of_layers(specimen: Specimen, inputs: dict, chosen: torch.Tensor) -> 
         output.last_hidden_state = torch.stack([hidden[chosen] for hidden in output.hidden_states])
         return output
 
-    handle = specimen.encoder.register_forward_hook(every_layer)
-    try:
+    with specimen.encoder.register_forward_hook(every_layer):
         output = specimen.model(**inputs, output_hidden_states=True, return_dict=True)
-    finally:
-        handle.remove()
     return output.logits if "logits" in output else output.prediction_logits

@@ -1,4 +1,4 @@
-"""Probes on frozen vectors: softmax, MLP, ridge, word selection, scalar mix. Needs torch, ``scaling``; knows no model.
+"""Probes on frozen vectors: softmax, MLP, ridge, word selection, scalar mix. Knows no model.
 
 Every probe reads all layers at once: features are ``(layers, items, width)``, and layers and seeds are batch axes of
 one set of matrices, so that a sweep over layers costs one training run. A probe of one layer alone is the same probe
@@ -18,30 +18,83 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from torch.nn import functional
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.scaling import Standardiser
 
-PENALTY = 10.0  # of a weight for standardised features; between 1 and 30 the scores of large samples hardly move
 Labels = Sequence[int] | np.ndarray | torch.Tensor
+Stages = Sequence[tuple[torch.Tensor, torch.Tensor]]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a probe is trained: Adam on minibatches with a rate that falls linearly to zero.
+
+    seeds, seed: how many probes train beside each other, and the first of their seeds.
+    epochs, steps: passes over the items, but at least so many steps; after a fixed length, with no early stopping.
+    penalty: the precision of a Gaussian prior on the weights (in nats, divided by the number of items), so it fades as
+        data grow; between 1 and 30 the scores of large samples hardly move.
+    groups: the sentence of each item, where each seed is to read sentences of its own; see ``items_of_seeds``.
+    """
+
+    seeds: int = 3
+    epochs: int = 12
+    batch: int = 256
+    steps: int = 200
+    learning_rate: float = 0.01
+    penalty: float = 10.0
+    seed: int = 0
+    groups: Sequence[int] | None = None
+
+    def read(self, items: int) -> torch.Tensor:
+        """Which of so many training items each seed reads: ``(seeds, items a seed)``."""
+        return items_of_seeds(items, self.seeds, self.groups, self.seed)
+
+    def minimise(
+        self,
+        loss: Callable[[torch.Tensor], torch.Tensor],
+        weights: Sequence[torch.Tensor],
+        others: Sequence[torch.Tensor],
+        read: torch.Tensor,
+    ) -> None:
+        """Train on the items that are ``read``, each seed in its own order, by the ``loss`` of rows ``(seeds, batch)``
+        and the prior of the ``weights``."""
+        generator = torch.Generator().manual_seed(self.seed + 1)
+        seeds, items = read.shape
+        batch = min(self.batch, items)
+        a_pass = items // batch
+        total = max(self.epochs * a_pass, self.steps)
+        trained = [parameter for parameter in (*weights, *others) if parameter.requires_grad]
+        optimiser = torch.optim.Adam(trained, lr=self.learning_rate, fused=True)
+        for step in range(total):
+            if step % a_pass == 0:
+                order = read.gather(1, torch.stack([torch.randperm(items, generator=generator) for _ in range(seeds)]))
+            place = (step % a_pass) * batch
+            optimiser.param_groups[0]["lr"] = self.learning_rate * (1 - step / total)
+            optimiser.zero_grad()
+            prior = sum(weight.square().sum() for weight in weights) * self.penalty / (2 * items)
+            (loss(order[:, place : place + batch]) + prior).backward()
+            optimiser.step()
 
 
 @dataclass(frozen=True)
 class Probe:
     """A trained classifier: ``stages`` of (weight ``(layers, seeds, in, out)``, bias ``(layers, seeds, 1, out)``).
 
-    One stage is the linear probe; two are a product of rank k (no bias between) or, with ``relu``, the MLP.
+    One stage is the linear probe, two are the MLP.
     """
 
     standardise: Standardiser
-    stages: tuple[tuple[torch.Tensor, torch.Tensor], ...]
-    relu: bool
+    stages: Stages
 
     @torch.no_grad()
     def logits(self, features: torch.Tensor) -> torch.Tensor:
         """Scores ``(layers, seeds, items, classes)`` of features ``(layers, items, width)``."""
-        return _forward(self.standardise(features.float())[:, None], self.stages, self.relu)
+        return _forward(self.standardise(features.float())[:, None], self.stages)
 
     def predict(self, features: torch.Tensor) -> np.ndarray:
         """The best class: integers ``(layers, seeds, items)``."""
@@ -77,44 +130,24 @@ def encode_labels(train: Sequence[Hashable], test: Sequence[Hashable]) -> tuple[
 
 
 def train_probe(
-    features: torch.Tensor,
-    labels: Labels,
-    *,
-    classes: int | None = None,
-    seeds: int = 3,
-    hidden: int = 0,
-    rank: int = 0,
-    epochs: int = 12,
-    batch: int = 256,
-    steps: int = 200,
-    learning_rate: float = 0.01,
-    penalty: float = PENALTY,
-    seed: int = 0,
-    groups: Sequence[int] | None = None,
+    features: torch.Tensor, labels: Labels, *, classes: int | None = None, hidden: int = 0, **settings
 ) -> Probe:
-    """Train a softmax probe on every layer: linear, of limited ``rank``, or an MLP with ``hidden`` units.
+    """Train a softmax probe on every layer: linear, or an MLP with ``hidden`` units; settings as in ``Training``.
 
-    ``features`` is ``(layers, items, width)``, ``labels`` ``(items,)``. Adam on minibatches with a linear decay, for
-    ``epochs`` but at least ``steps`` steps; ``penalty`` is the precision of a Gaussian prior on the weights (in nats,
-    divided by the number of items), so it fades as data grow. Layer by layer as in liu2019linguistic, with a fixed
-    length of training in place of early stopping. Each seed reads ``items_of_seeds``. Raises BertologyError if items
-    and labels disagree.
+    ``features`` is ``(layers, items, width)``, ``labels`` ``(items,)``. Layer by layer as in liu2019linguistic. Raises
+    BertologyError if items and labels disagree.
     """
     features, target = _checked(features, labels)
-    read = items_of_seeds(len(target), seeds, groups, seed)
-    classes = classes or int(target.max()) + 1
+    training = Training(**settings)
     standardise = Standardiser.fit(features)
-    stages = _initial(len(features), seeds, features.shape[-1], classes, hidden or rank, bool(hidden), seed)
+    stages = _initial(len(features), features.shape[-1], classes or int(target.max()) + 1, hidden, training)
     scaled = standardise(features)
 
-    def loss(rows: torch.Tensor) -> torch.Tensor:  # rows: (seeds, batch)
-        logits = _forward(_items(scaled, rows), stages, bool(hidden))
-        prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * read.shape[1])
-        return _cross_entropy(logits, target[rows]) + prior
+    def loss(rows: torch.Tensor) -> torch.Tensor:
+        return _cross_entropy(_forward(_items(scaled, rows), stages), target[rows])
 
-    parameters = [tensor for stage in stages for tensor in stage]
-    _minimise(loss, parameters, read, epochs, batch, steps, learning_rate, seed)
-    return Probe(standardise, _detached(stages), bool(hidden))
+    training.minimise(loss, *zip(*stages, strict=True), training.read(len(target)))
+    return Probe(standardise, _detached(stages))
 
 
 def probe_correctness(
@@ -126,16 +159,14 @@ def probe_correctness(
 
 @dataclass(frozen=True)
 class RidgeProbe:
-    """Linear regression per layer: ``weights (layers, width, targets)``, ``penalty (layers,)`` chosen, ``offset``."""
+    """Linear regression per layer: one fitted model of scikit-learn each."""
 
-    standardise: Standardiser
-    weights: torch.Tensor
-    offset: torch.Tensor
-    penalty: torch.Tensor
+    layers: list[Pipeline]
 
     def predict(self, features: torch.Tensor) -> torch.Tensor:
-        """Predicted targets ``(layers, items, targets)``."""
-        return self.standardise(features.double()) @ self.weights + self.offset
+        """Predicted targets ``(layers, items, targets)`` of features ``(layers, items, width)``."""
+        pairs = zip(self.layers, features.double().numpy(), strict=True)
+        return torch.from_numpy(np.stack([model.predict(x).reshape(len(x), -1) for model, x in pairs]))
 
 
 def fit_ridge(
@@ -143,27 +174,11 @@ def fit_ridge(
 ) -> RidgeProbe:
     """Ridge regression of ``targets (items,)`` or ``(items, targets)`` on each layer of ``(layers, items, width)``.
 
-    One eigendecomposition of the Gram matrix serves all penalties; the one with the smallest leave-one-out error
-    (closed form by the diagonal of the hat matrix) is taken for each layer.
+    The penalty with the smallest leave-one-out error is taken for each layer.
     """
-    features = features.double()
-    targets = torch.as_tensor(targets).double().reshape(features.shape[1], -1)
-    standardise, offset = Standardiser.fit(features), targets.mean(0)
-    scaled, centred = standardise(features), targets - offset
-    values, vectors = torch.linalg.eigh(scaled.mT @ scaled)
-    rotated = scaled @ vectors  # (layers, items, width)
-    moments = rotated.mT @ centred
-    errors, solutions = [], []
-    for penalty in penalties:
-        shrink = 1 / (values.clamp_min(0) + penalty)
-        solution = shrink[..., None] * moments
-        leverage = (rotated.square() * shrink[:, None]).sum(-1, keepdim=True) + 1 / features.shape[1]
-        residual = (centred - rotated @ solution) / (1 - leverage).clamp_min(1e-6)
-        errors.append(residual.square().mean((1, 2)))
-        solutions.append(vectors @ solution)
-    best = torch.stack(errors).argmin(0)
-    weights = torch.stack(solutions)[best, torch.arange(len(features))]
-    return RidgeProbe(standardise, weights, offset, torch.tensor(penalties, dtype=torch.double)[best])
+    wanted = torch.as_tensor(targets).double().numpy()
+    models = (make_pipeline(StandardScaler(), RidgeCV(penalties)) for _ in features)
+    return RidgeProbe([model.fit(x, wanted) for model, x in zip(models, features.double().numpy(), strict=True)])
 
 
 @dataclass(frozen=True)
@@ -183,41 +198,28 @@ class WordSelector:
         return (self.select(vectors) == np.asarray(places)).astype(float)
 
 
-def train_selector(
-    vectors: Sequence[torch.Tensor],
-    places: Sequence[int],
-    *,
-    seeds: int = 3,
-    epochs: int = 12,
-    batch: int = 64,
-    steps: int = 200,
-    learning_rate: float = 0.01,
-    penalty: float = PENALTY,
-    seed: int = 0,
-    groups: Sequence[int] | None = None,
-) -> WordSelector:
+def train_selector(vectors: Sequence[torch.Tensor], places: Sequence[int], **settings) -> WordSelector:
     """Learn to point at one word of each sentence, a softmax over its words (the diagnostic classifier of lin2019open).
 
-    ``vectors`` holds ``(layers, words, width)`` a sentence, ``places`` the 0-based index of the wanted word; each seed
-    reads ``items_of_seeds``.
+    ``vectors`` holds ``(layers, words, width)`` a sentence, ``places`` the 0-based index of the wanted word; settings
+    as in ``Training``, whose items are the sentences, in batches of 64.
     """
-    read = items_of_seeds(len(places), seeds, groups, seed)
+    training = Training(**{"batch": 64, **settings})
     standardise = Standardiser.fit(torch.cat(list(vectors), dim=1).float())
     padded = torch.nn.utils.rnn.pad_sequence([standardise(v.float()).transpose(0, 1) for v in vectors])
     padded = padded.permute(2, 1, 0, 3).contiguous()  # (layers, sentences, words, width)
     lengths = torch.tensor([v.shape[1] for v in vectors])
     outside = torch.arange(padded.shape[2]) >= lengths[:, None]
-    target, generator = torch.as_tensor(places), torch.Generator().manual_seed(seed)
-    start = 0.01 * torch.randn(1, seeds, padded.shape[-1], generator=generator)
+    target, generator = torch.as_tensor(places), torch.Generator().manual_seed(training.seed)
+    start = 0.01 * torch.randn(1, training.seeds, padded.shape[-1], generator=generator)
     weights = start.repeat(len(padded), 1, 1).requires_grad_()
 
     def loss(rows: torch.Tensor) -> torch.Tensor:
         words = _items(padded, rows).flatten(2, 3)  # (layers, seeds, batch * words, width)
         scores = (weights[:, :, None] @ words.mT).unflatten(-1, (-1, padded.shape[2]))[:, :, 0]
-        prior = weights.square().sum() * penalty / (2 * read.shape[1])
-        return _cross_entropy(scores.masked_fill(outside[rows], -1e9), target[rows]) + prior
+        return _cross_entropy(scores.masked_fill(outside[rows], -1e9), target[rows])
 
-    _minimise(loss, [weights], read, epochs, batch, steps, learning_rate, seed)
+    training.minimise(loss, [weights], [], training.read(len(places)))
     return WordSelector(standardise, weights.detach())
 
 
@@ -230,15 +232,14 @@ class ScalarMix:
 
     standardise: Standardiser
     shares: torch.Tensor
-    stages: tuple[tuple[torch.Tensor, torch.Tensor], ...]
-    relu: bool
+    stages: Stages
 
     @torch.no_grad()
     def correct(self, features: torch.Tensor, labels: Labels) -> np.ndarray:
         """Whether each item is right: 0/1 ``(mixes, seeds, items)``, from ``(layers, items, width)``."""
         scaled = self.standardise(features.float())[:, None]
         found = [
-            _forward(_mixed(share[None], scaled), _only(self.stages, place), self.relu).argmax(-1)[0]
+            _forward(_mixed(share[None], scaled), [(w[[place]], b[[place]]) for w, b in self.stages]).argmax(-1)[0]
             for place, share in enumerate(self.shares)
         ]  # one mix at a time: (mixes, seeds, items, width) is large
         return (torch.stack(found).numpy() == np.asarray(labels)).astype(float)
@@ -250,33 +251,25 @@ def train_scalar_mix(
     *,
     cumulative: bool = False,
     classes: int | None = None,
-    seeds: int = 3,
     hidden: int = 0,
-    epochs: int = 12,
-    batch: int = 256,
-    steps: int = 200,
-    learning_rate: float = 0.01,
-    penalty: float = PENALTY,
     evenness: float = 0.0,
-    seed: int = 0,
-    groups: Sequence[int] | None = None,
+    **settings,
 ) -> ScalarMix:
     """Probe a softmax-weighted sum of layers (tenney2019bert): one mix of all, or with ``cumulative`` mix l of 0..l.
 
     All cumulative mixes train together, as a mask on the mixing logits. Deviations: each layer is standardised, so
-    that shares compare like with like, and the study's common factor is left to the classifier's weights. Each seed
-    reads ``items_of_seeds``. ``evenness`` is the strength of a prior for even shares: without one the weights go on
-    gathering in one layer for as long as training lasts, and their spread tells its length.
+    that shares compare like with like, and the study's common factor is left to the classifier's weights. ``evenness``
+    is the strength of a prior for even shares: without one the weights go on gathering in one layer for as long as
+    training lasts, and their spread tells its length. Other settings as in ``Training``.
     """
     features, target = _checked(features, labels)
-    read = items_of_seeds(len(target), seeds, groups, seed)
+    training = Training(**settings)
     layers, _, width = features.shape
-    classes = classes or int(target.max()) + 1
     standardise = Standardiser.fit(features)
     scaled = standardise(features)
     readable = torch.ones(layers, layers).tril().bool() if cumulative else torch.ones(1, layers).bool()
-    mixing = torch.zeros(len(readable), seeds, layers, requires_grad=True)
-    stages = _initial(len(readable), seeds, width, classes, hidden, bool(hidden), seed)
+    mixing = torch.zeros(len(readable), training.seeds, layers, requires_grad=True)
+    stages = _initial(len(readable), width, classes or int(target.max()) + 1, hidden, training)
 
     def scores() -> torch.Tensor:  # the factor lets few steps move far: Adam's steps are small beside a softmax's scale
         return 10 * mixing
@@ -285,14 +278,12 @@ def train_scalar_mix(
         return scores().masked_fill(~readable[:, None], -torch.inf).softmax(-1)
 
     def loss(rows: torch.Tensor) -> torch.Tensor:
-        logits = _forward(_mixed(shares(), _items(scaled, rows)), stages, bool(hidden))
-        prior = sum(weight.square().sum() for weight, _ in stages) * penalty / (2 * read.shape[1])
-        prior = prior + scores().square().sum() * evenness / 2
-        return _cross_entropy(logits, target[rows]) + prior
+        logits = _forward(_mixed(shares(), _items(scaled, rows)), stages)
+        return _cross_entropy(logits, target[rows]) + scores().square().sum() * evenness / 2
 
-    parameters = [mixing, *(tensor for stage in stages for tensor in stage)]
-    _minimise(loss, parameters, read, epochs, batch, steps, learning_rate, seed)
-    return ScalarMix(standardise, shares().detach(), _detached(stages), bool(hidden))
+    weights, biases = zip(*stages, strict=True)
+    training.minimise(loss, weights, [mixing, *biases], training.read(len(target)))
+    return ScalarMix(standardise, shares().detach(), _detached(stages))
 
 
 def items_of_seeds(items: int, seeds: int, groups: Sequence[int] | None, seed: int = 0) -> torch.Tensor:
@@ -349,10 +340,6 @@ def _mixed(shares: torch.Tensor, scaled: torch.Tensor) -> torch.Tensor:
     return torch.einsum("msl,lsnd->msnd", shares, scaled.expand(-1, shares.shape[1], -1, -1))
 
 
-def _only(stages: Sequence[tuple[torch.Tensor, torch.Tensor]], place: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    return [(weight[place : place + 1], bias[place : place + 1]) for weight, bias in stages]
-
-
 def _checked(features: torch.Tensor, labels: Labels) -> tuple[torch.Tensor, torch.Tensor]:
     target = torch.as_tensor(np.asarray(labels)).long()
     if features.ndim != 3 or features.shape[1] != len(target):
@@ -362,29 +349,25 @@ def _checked(features: torch.Tensor, labels: Labels) -> tuple[torch.Tensor, torc
     return features.float(), target
 
 
-def _initial(
-    layers: int, seeds: int, width: int, classes: int, inner: int, bias: bool, seed: int
-) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def _initial(layers: int, width: int, classes: int, hidden: int, training: Training) -> Stages:
     """Weights drawn per seed and repeated over layers, so that a layer's result depends on no other layer."""
-    generator = torch.Generator().manual_seed(seed)
-    sizes = [width, inner, classes] if inner else [width, classes]
+    generator = torch.Generator().manual_seed(training.seed)
     stages = []
-    for place, (rows, columns) in enumerate(pairwise(sizes)):
-        scale = (2 / rows) ** 0.5 if inner else 0.01
-        weight = scale * torch.randn(1, seeds, rows, columns, generator=generator)
-        free = bias or place == len(sizes) - 2  # the inner offset of a rank-limited product would be redundant
-        offset = torch.zeros(layers, seeds, 1, columns, requires_grad=free)
-        stages.append((weight.repeat(layers, 1, 1, 1).requires_grad_(), offset))
+    for rows, columns in pairwise(filter(None, (width, hidden, classes))):
+        scale = (2 / rows) ** 0.5 if hidden else 0.01
+        weight = scale * torch.randn(1, training.seeds, rows, columns, generator=generator)
+        bias = torch.zeros(layers, training.seeds, 1, columns, requires_grad=True)
+        stages.append((weight.repeat(layers, 1, 1, 1).requires_grad_(), bias))
     return stages
 
 
-def _detached(stages: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
+def _detached(stages: Stages) -> Stages:
     return tuple((weight.detach(), bias.detach()) for weight, bias in stages)
 
 
-def _forward(hidden: torch.Tensor, stages: Sequence[tuple[torch.Tensor, torch.Tensor]], relu: bool) -> torch.Tensor:
+def _forward(hidden: torch.Tensor, stages: Stages) -> torch.Tensor:
     for place, (weight, bias) in enumerate(stages):
-        hidden = (hidden.relu() if relu and place else hidden) @ weight + bias
+        hidden = (hidden.relu() if place else hidden) @ weight + bias
     return hidden
 
 
@@ -395,32 +378,3 @@ def _cross_entropy(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     """
     flat = functional.cross_entropy(logits.flatten(0, -2), target.expand(logits.shape[:-1]).flatten(), reduction="sum")
     return flat / target.shape[-1]
-
-
-def _minimise(
-    loss: Callable[[torch.Tensor], torch.Tensor],
-    parameters: Sequence[torch.Tensor],
-    read: torch.Tensor,
-    epochs: int,
-    batch: int,
-    steps: int,
-    learning_rate: float,
-    seed: int,
-) -> None:
-    """Adam on minibatches ``(seeds, batch)`` of the items that are ``read (seeds, items a seed)``, each seed in its own
-    order; the rate falls to zero."""
-    generator = torch.Generator().manual_seed(seed + 1)
-    seeds, items = read.shape
-    batch = min(batch, items)
-    a_pass = items // batch
-    total = max(epochs * a_pass, steps)
-    trained = [parameter for parameter in parameters if parameter.requires_grad]
-    optimiser = torch.optim.Adam(trained, lr=learning_rate, fused=True)
-    for step in range(total):
-        if step % a_pass == 0:
-            order = read.gather(1, torch.stack([torch.randperm(items, generator=generator) for _ in range(seeds)]))
-        place = (step % a_pass) * batch
-        optimiser.param_groups[0]["lr"] = learning_rate * (1 - step / total)
-        optimiser.zero_grad()
-        loss(order[:, place : place + batch]).backward()
-        optimiser.step()

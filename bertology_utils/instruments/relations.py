@@ -80,16 +80,16 @@ class RelationScore:
 # --- relations ------------------------------------------------------------------------------------------------------
 
 
-def gold_edges(sentences: Sequence, skip: Sequence[str] = ("punct",)) -> list[Edge]:
+def gold_edges(sentences: Sequence) -> list[Edge]:
     """Every dependency of sentences with `heads` (0-based, -1 for the root) and `deprels`.
 
-    Roots and the relations in `skip` are left out: attaching punctuation says nothing about syntax.
+    Roots and punctuation are left out: attaching it says nothing about syntax.
     """
     return [
         Edge(index, dependent, head, relation)
         for index, sentence in enumerate(sentences)
         for dependent, (head, relation) in enumerate(zip(sentence.heads, sentence.deprels, strict=True))
-        if head >= 0 and relation not in skip
+        if head >= 0 and relation != "punct"
     ]
 
 
@@ -202,20 +202,14 @@ def sentence_with(sentences: Sequence, relations: Sequence[str], longest: int = 
 # --- patterns -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PatternThresholds:
-    """When a map counts as a pattern; masses are excesses over the uniform map, from 0 (uniform) to 1 (all of it).
-
-    The defaults are round numbers that recover synthetic maps of each kind (see the tests); kovaleva2019revealing
-    trained a convolutional network on about 400 hand-labelled maps instead, which cannot be inspected or re-run.
-    """
-
-    single: float = 0.5  # one pattern alone holds at least half of the possible excess
-    part: float = 0.2  # in a mixed map, each of the two holds at least this,
-    mixed: float = 0.6  # and both together this
-    contrast: float = 0.5  # block: (own - other segment) / (own + other segment)
-    words: float = 0.3  # block: least mass on words at all, or the contrast is noise
-    broad: float = 0.8  # share of the uniform map's entropy (clark2019what) from which a map without a pattern is even
+# When a map counts as a pattern; masses are excesses over the uniform map, from 0 (uniform) to 1 (all of it). These are
+# round numbers that recover synthetic maps of each kind (see the tests); kovaleva2019revealing trained a convolutional
+# network on about 400 hand-labelled maps instead, which cannot be inspected or re-run.
+SINGLE = 0.5  # one pattern alone holds at least half of the possible excess
+PART, MIXED = 0.2, 0.6  # in a mixed map, each of the two holds at least this, and both together that
+CONTRAST = 0.5  # block: (own - other segment) / (own + other segment)
+WORDS = 0.3  # block: least mass on words at all, or the contrast is noise
+BROAD = 0.8  # share of the uniform map's entropy (clark2019what) from which a map without a pattern is even
 
 
 @dataclass(frozen=True)
@@ -260,30 +254,26 @@ def _excess(maps: torch.Tensor, mask: np.ndarray) -> np.ndarray:
     return (_mass(maps, mask) - uniform) / max(1.0 - uniform, 1e-9)
 
 
-def classify_patterns(features: PatternFeatures, thresholds: PatternThresholds | None = None) -> np.ndarray:
+def classify_patterns(features: PatternFeatures) -> np.ndarray:
     """Index into PATTERNS for each map: the first rule that holds, mixed before pure, heterogeneous for the rest.
 
     kovaleva2019revealing has five classes, of maps that are sharp after fine-tuning. Broad is the sixth here: a map
     that is nearly even over its whole input has no pattern, and no single words that could stand in a relation either.
     """
-    limits = thresholds or PatternThresholds()
     vertical, diagonal = features.vertical, features.diagonal
     rules = {
-        "vertical+diagonal": (np.minimum(vertical, diagonal) >= limits.part) & (vertical + diagonal >= limits.mixed),
-        "vertical": vertical >= limits.single,
-        "diagonal": diagonal >= limits.single,
-        "block": (np.nan_to_num(features.contrast, nan=-1.0) >= limits.contrast) & (features.words >= limits.words),
-        "broad": features.entropy > limits.broad,
+        "vertical+diagonal": (np.minimum(vertical, diagonal) >= PART) & (vertical + diagonal >= MIXED),
+        "vertical": vertical >= SINGLE,
+        "diagonal": diagonal >= SINGLE,
+        "block": (np.nan_to_num(features.contrast, nan=-1.0) >= CONTRAST) & (features.words >= WORDS),
+        "broad": features.entropy > BROAD,
     }
     codes = [PATTERNS.index(name) for name in rules]
     return np.select(list(rules.values()), codes, default=PATTERNS.index("heterogeneous"))
 
 
 def map_patterns(
-    specimen: Specimen,
-    sentences: Sequence[Sequence[str]],
-    pairs: Sequence[Sequence[str]] | None = None,
-    thresholds: PatternThresholds | None = None,
+    specimen: Specimen, sentences: Sequence[Sequence[str]], pairs: Sequence[Sequence[str]] | None = None
 ) -> np.ndarray:
     """Pattern of every map, an index into PATTERNS of shape (sentences, layers, heads).
 
@@ -291,7 +281,7 @@ def map_patterns(
     """
     patterns = np.zeros((len(sentences), specimen.layers, specimen.heads), dtype=int)
     for index, encoding, maps in attention_maps(specimen, sentences, pairs):
-        patterns[index] = classify_patterns(encoding_features(specimen, encoding, maps), thresholds)
+        patterns[index] = classify_patterns(encoding_features(specimen, encoding, maps))
     return patterns
 
 

@@ -91,11 +91,10 @@ class DistanceScores:
 
 @dataclass(frozen=True)
 class DepthScores:
-    """Per sentence ``root`` (0/1) and ``spearman``, both ``(layers, seeds, sentences)``; NSpr. ``(layers, seeds)``."""
+    """Per sentence ``root`` (0/1) and ``spearman``, both ``(layers, seeds, sentences)``."""
 
     root: np.ndarray
     spearman: np.ndarray
-    nspr: np.ndarray
 
 
 def fit_distance_probe(vectors: Vectors, heads: Sequence[trees.Heads], **settings) -> StructuralProbe:
@@ -145,7 +144,7 @@ def score_depths(
         hidden = np.zeros(len(tree), bool) if keep is None else ~np.asarray(keep[place], bool)
         roots.append(np.where(hidden, np.inf, guess).argmin(-1) == list(tree).index(-1))
         ranks.append(trees.row_spearman(guess, np.broadcast_to(trees.tree_depths(tree), guess.shape)))
-    return DepthScores(np.stack(roots, -1).astype(float), np.stack(ranks, -1), _over_lengths(ranks, heads))
+    return DepthScores(np.stack(roots, -1).astype(float), np.stack(ranks, -1))
 
 
 @dataclass(frozen=True)

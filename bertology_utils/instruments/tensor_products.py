@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from sklearn.decomposition import PCA
 
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.instruments.probes import fit_ridge
@@ -84,16 +85,15 @@ def decomposition_errors(
     fillers: Sequence[np.ndarray],
     layer: int,
     width: int = 12,
-    pool: str = "cls",
 ) -> dict[str, np.ndarray]:
     """Held-out squared error of each scheme, `(test sentences,)`, in units of the vectors' variance in training.
 
-    The vector is [CLS] (or the mean over words) at `layer`. `fillers` holds a vector for each word of the training and
+    The vector is [CLS] at `layer`. `fillers` holds a vector for each word of the training and
     the test sentences, `(words, any)`, which should not depend on its place; they are reduced to `width` principal
     components. `mean` is the error of the training vectors' mean, which knows nothing of the sentence.
     """
     fillers = _components(fillers, width)
-    target = sentence_vectors(specimen, [s.words for s in (*train, *test)], pool)[layer].double()
+    target = sentence_vectors(specimen, [s.words for s in (*train, *test)], "cls")[layer].double()
     mean, spread = target[: len(train)].mean(0), target[: len(train)].var(0).sum()
     errors = {"mean": ((target[len(train) :] - mean).square().sum(1) / spread).numpy()}
     for scheme in SCHEMES:
@@ -106,10 +106,8 @@ def decomposition_errors(
 
 
 def _components(vectors: Sequence[np.ndarray], width: int) -> list[np.ndarray]:
-    stacked = np.concatenate(vectors)
-    mean = stacked.mean(0)
-    _, basis = np.linalg.eigh(np.cov((stacked - mean).T))
-    return [np.c_[(v - mean) @ basis[:, ::-1][:, :width], np.ones(len(v))] for v in vectors]
+    components = PCA(min(width, vectors[0].shape[1]), svd_solver="covariance_eigh").fit(np.concatenate(vectors))
+    return [np.c_[components.transform(v), np.ones(len(v))] for v in vectors]
 
 
 def short_sentences(n: int, seed: int = 0, split: str = "train", longest: int = 8) -> list[Sentence]:

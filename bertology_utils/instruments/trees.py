@@ -89,11 +89,6 @@ def minimum_spanning_parents(distances: np.ndarray) -> np.ndarray:
     return parents.reshape(distances.shape[:-1])
 
 
-def minimum_spanning_edges(distances: np.ndarray) -> set[tuple[int, int]]:
-    """Edges ``(lower, higher)`` of the minimum spanning tree of one matrix ``(words, words)``."""
-    return tree_edges(minimum_spanning_parents(distances))
-
-
 def uuas(distances: np.ndarray, heads: Heads, keep: Sequence[bool] | None = None) -> np.ndarray:
     """Undirected unlabelled attachment score of one sentence, hewitt2019structural: shape ``(...)``, NaN without edges.
 

@@ -301,10 +301,9 @@ class Grammar:
             "unaccusative": "theme",
         }.get(verb.frame, "agent")
 
-    def clause(self, tense: str, depth: int, deprel: str = "root", frame: str | None = None) -> Phrase:
+    def clause(self, tense: str, depth: int) -> Phrase:
         """Subject and predicate, with an optional place at the end."""
-        if frame is None:
-            frame = self.pick(VERBAL_FRAMES + ("say", "think", "think") * (depth > 0))
+        frame = self.pick(VERBAL_FRAMES + ("say", "think", "think") * (depth > 0))
         verb = self.verb(frame)
         subject = self.noun_phrase(verb.subjects, self.subject_role(verb), "nsubj", depth=depth)
         predicate = self.verb_phrase(verb, subject, tense, depth=depth)
@@ -312,7 +311,7 @@ class Grammar:
             predicate.parts.append(self.prepositional("obl", PLACE_ROLE, depth=depth - 1))
         elif frame in ("intransitive", "transitive") and self.chance(0.15):
             predicate = self.joined_predicates(predicate, subject, tense)
-        return Phrase("S", [subject, predicate], 1, deprel)
+        return Phrase("S", [subject, predicate], 1, "root")
 
     def joined_predicates(self, first: Phrase, subject: Phrase, tense: str) -> Phrase:
         """`sang and danced`."""
@@ -320,7 +319,7 @@ class Grammar:
         second = self.verb_phrase(verb, subject, tense, style="plain")
         return Phrase("VP", [first, Phrase(None, [Word("and", "CCONJ", "cc"), second], 1, "conj")], 0)
 
-    def copular_clause(self, tense: str, depth: int, deprel: str = "root") -> Phrase:
+    def copular_clause(self, tense: str, depth: int) -> Phrase:
         """`the boys are very happy`, `the dog was in the garden`."""
         kind = self.kind((*LIVING, "food", "thing", "clothing", "place"))
         subject = self.noun_phrase((kind,), "theme", "nsubj", depth=depth)
@@ -330,13 +329,13 @@ class Grammar:
         else:
             degree = [Word(self.pick(self.lexicon.adverbs["degree"]), "ADV", "advmod")] if self.chance(0.4) else []
             predicate = Phrase("ADJP", [*degree, Word(self.adjective(kind), "ADJ")], len(degree))
-        return Phrase("S", [subject, Phrase("VP", [be, predicate], 1)], 1, deprel)
+        return Phrase("S", [subject, Phrase("VP", [be, predicate], 1)], 1, "root")
 
     @staticmethod
     def copula(subject: Phrase, tense: str, deprel: str = "cop") -> Word:
         return Word(FINITE_BE[tense, subject.number, subject.person], "AUX", deprel, subject.number, tense, lemma="be")
 
-    def passive_clause(self, depth: int, deprel: str = "root") -> Phrase:
+    def passive_clause(self, depth: int) -> Phrase:
         """`the cake was eaten by the boys`."""
         verb = self.verb(self.pick(("transitive", "instrument")))
         subject = self.noun_phrase(verb.objects, "patient", "nsubj:pass", depth=depth)
@@ -346,37 +345,24 @@ class Grammar:
         if self.chance(0.75):
             agent = self.noun_phrase(verb.subjects, "agent", "obl:agent", depth=depth)
             inner.parts.append(self.adposition("by", agent, "obl:agent"))
-        return Phrase("S", [subject, Phrase("VP", [be, inner], 1)], 1, deprel)
+        return Phrase("S", [subject, Phrase("VP", [be, inner], 1)], 1, "root")
 
-    def subject_relative(
-        self,
-        antecedent: Phrase,
-        depth: int = 0,
-        frame: str | None = None,
-        style: str | None = None,
-        tense: str | None = None,
-    ) -> Phrase:
+    def subject_relative(self, antecedent: Phrase, depth: int = 0) -> Phrase:
         """`that saw the boys`, behind its antecedent."""
-        frame = frame or self.pick(("transitive", "experiencer", "intransitive", "motion"))
-        verb = self.verb(frame, antecedent.kinds)
+        verb = self.verb(self.pick(("transitive", "experiencer", "intransitive", "motion")), antecedent.kinds)
         form = "who" if antecedent.kinds[0] in PERSON and self.chance(0.5) else "that"
         relative = Word(form, "PRON", "nsubj", antecedent.number, role=self.subject_role(verb))
-        tense = tense or self.pick(("present", "past"))
-        predicate = self.verb_phrase(verb, antecedent, tense, depth=depth, style=style)
+        predicate = self.verb_phrase(verb, antecedent, self.pick(("present", "past")), depth=depth)
         return Phrase("SBAR", [relative, Phrase("S", [predicate], 0)], 1, "acl:relcl")
 
-    def object_relative(
-        self, antecedent: Phrase, depth: int = 0, number: str | None = None, tense: str | None = None
-    ) -> Phrase:
+    def object_relative(self, antecedent: Phrase, depth: int = 0, tense: str | None = None) -> Phrase:
         """`that the boys saw`, behind its antecedent."""
         frame = self.pick(("transitive", "experiencer"))
         verbs = [
             verb for verb in self.lexicon.verbs[frame] if not self.sense or set(antecedent.kinds) & set(verb.objects)
         ]
         verb = self.pick(verbs or [verb for verb in self.lexicon.verbs["experiencer"] if "place" in verb.objects])
-        subject = self.noun_phrase(
-            verb.subjects, self.subject_role(verb), "nsubj", number=number, depth=depth, plain=number is not None
-        )
+        subject = self.noun_phrase(verb.subjects, self.subject_role(verb), "nsubj", depth=depth)
         role = "theme" if verb.frame == "experiencer" else "patient"
         relative = Word("that", "PRON", "obj", antecedent.number, role=role)
         predicate = self.verb_phrase(verb, subject, tense or self.pick(("present", "past")), style="plain", gap=True)
@@ -386,9 +372,9 @@ class Grammar:
         inner = self.copular_clause(tense, 0) if self.chance(0.25) else self.clause(tense, max(depth - 1, 0))
         return Phrase("SBAR", [Word("that", "SCONJ", "mark"), inner], 1, "ccomp")
 
-    def adverbial_clause(self, tense: str, depth: int = 0) -> Phrase:
+    def adverbial_clause(self, tense: str) -> Phrase:
         marker = self.pick(("because", "when", "while", "after", "before", "although", "if"))
-        inner = self.copular_clause(tense, 0) if self.chance(0.25) else self.clause(tense, depth)
+        inner = self.copular_clause(tense, 0) if self.chance(0.25) else self.clause(tense, 0)
         return Phrase("SBAR", [Word(marker, "SCONJ", "mark"), inner], 1, "advcl")
 
     # Sentences ----------------------------------------------------------------------------------------------------

@@ -89,16 +89,6 @@ class Sentence:
             current = step[current]
         return paths
 
-    def depths(self) -> np.ndarray:
-        """(words,) edges between each word and the root."""
-        return self.dominance().sum(1) - 1
-
-    def tree_distances(self) -> np.ndarray:
-        """(words, words) edges on the path between two words in the dependency tree (hewitt2019structural)."""
-        dominance = self.dominance().astype(int)
-        depth = dominance.sum(1)
-        return depth[:, None] + depth[None, :] - 2 * dominance @ dominance.T
-
 
 def annotate(root: Phrase) -> Sentence:
     """Read every annotation off a phrase tree whose last part is the final punctuation."""

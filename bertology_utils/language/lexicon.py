@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
-
-import yaml
+from pathlib import Path
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import read_yaml
 
 SPLITS = ("train", "test")
 PERSON = ("male", "female", "neutral")
@@ -25,51 +24,16 @@ UNIONS = {
 }
 VOWELS = "aeiou"
 
-DETERMINERS = ("the", "a", "an", "this", "that", "these", "those", "every", "some", "no", "few", "many", "any", "which")
-NUMERALS = ("two", "three", "four", "five")
-POSSESSIVES = ("my", "his", "her", "our", "their")
-PRONOUNS = (
-    "i",
-    "he",
-    "she",
-    "we",
-    "they",
-    "me",
-    "him",
-    "them",
-    "us",
-    "it",
-    "himself",
-    "herself",
-    "themselves",
-    "itself",
-    "nobody",
-)
-AUXILIARIES = ("am", "is", "are", "was", "were", "be", "been", "has", "have", "had", "does", "do", "did")
-MODALS = ("will", "can", "must", "should", "could", "would", "may", "might")
-PREPOSITIONS = (
-    "in",
-    "on",
-    "at",
-    "near",
-    "behind",
-    "under",
-    "beside",
-    "by",
-    "to",
-    "into",
-    "through",
-    "past",
-    "with",
-    "from",
-    "across",
-    "outside",
-)
-SUBORDINATORS = ("that", "who", "because", "when", "while", "after", "before", "although", "if", "since")
-PARTICLES = ("not", "to", "ever", "yet", "never", "just", "also", "already", "and", "or", "but", "now", ".", "?", ",")
-FUNCTION_WORDS = (
-    DETERMINERS + NUMERALS + POSSESSIVES + PRONOUNS + AUXILIARIES + MODALS + PREPOSITIONS + SUBORDINATORS + PARTICLES
-)
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, dict[str, str | list[str]]]:
+    """category -> group -> entries, as `lexicon.yaml` lists them."""
+    return read_yaml(Path(__file__).with_name("lexicon.yaml"))
+
+
+FUNCTION = {group: tuple(words.split()) for group, words in _tables()["function"].items()}
+NUMERALS, MODALS = FUNCTION["numerals"], FUNCTION["modals"]
+FUNCTION_WORDS = tuple(word for words in FUNCTION.values() for word in words)
 
 
 @dataclass(frozen=True)
@@ -79,10 +43,6 @@ class Noun:
     singular: str
     plural: str | None
     kind: str
-
-    @property
-    def animate(self) -> bool:
-        return self.kind in UNIONS["living"]
 
     def form(self, number: str) -> str:
         """The form for `singular` or `plural`; a mass noun has only its singular."""
@@ -204,8 +164,7 @@ class Splitter:
 
 @lru_cache(maxsize=1)
 def _both_splits() -> dict[str, Lexicon]:
-    source = resources.files(__package__).joinpath("lexicon.yaml")
-    raw = yaml.safe_load(source.read_text(encoding="utf-8"))
+    raw = _tables()
     splitter = Splitter()
     tables: dict[str, dict[str, dict]] = {split: {} for split in SPLITS}
     for category in ("nouns", "verbs", "adjectives", "adverbs", "names"):

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from random import Random
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.grammar import FINITE_BE, LIVING, LOCATIVES, PLACE_ROLE, Grammar
 from bertology_utils.language.grammar_trees import Phrase, Sentence, Word
+from bertology_utils.language.items import ITEMS
 from bertology_utils.language.lexicon import Verb
 
 MASK = "[MASK]"
@@ -21,26 +23,6 @@ NUMBERS = ("singular", "plural")
 NEAR = {**LOCATIVES, **dict.fromkeys(LIVING, ("near", "behind", "beside", "with"))}
 NEUTRAL = {"ever": ("often", "always", "also"), "any": ("some", "the"), "yet": ("already",)}
 NPI_CONDITIONS = ("licensor", "scope", "npi")
-
-# agent, verb (past = participle), patient: the reverse is odd or impossible
-ROLES = """
-cat chased mouse; teacher taught student; doctor helped patient; hunter killed bear; dog chased rabbit; mother fed baby;
-farmer fed chicken; spider caught fly; policeman caught thief; queen punished servant; nurse helped patient;
-fisherman caught fish; waiter served guest; judge punished thief;
-wolf attacked sheep; fox killed chicken; captain led sailor; father carried baby; lion killed deer;
-owl caught mouse; rider whipped horse; general commanded soldier;
-boy bought toy; girl read book; man repaired car; woman cooked soup
-"""
-
-# thing, its class, a class that it does not belong to and that takes the same article
-CLASSES = """
-robin bird fish; rose flower bird; oak tree bird; trout fish bird; hammer tool fruit; apple fruit tool;
-carrot vegetable tool; car vehicle flower; bus vehicle plant; eagle bird tree; salmon fish flower; banana fruit bird;
-sparrow bird tool; daisy flower bird; lily flower fish; lemon fruit bird; shark fish tree; knife tool fish;
-saw tool fruit; potato vegetable bird; pine tree fish; truck vehicle fruit; shirt garment fruit; duck bird fish;
-dog animal insect; ant insect animal; bee insect animal; horse animal instrument; piano instrument animal;
-violin instrument insect; cow animal insect; fly insect instrument; guitar instrument animal; lion animal insect
-"""
 
 
 @dataclass(frozen=True)
@@ -231,9 +213,8 @@ def npi_pairs(n: int, condition: str = "licensor", seed: int = 0, split: str = "
     """
     _check("condition", condition, NPI_CONDITIONS)
     grammar = Grammar(split, seed)
-    builds = {
-        "licensor": (_licensor_pair,), "scope": (_relative_scope_pair, _conjoined_scope_pair), "npi": (_neutral_pair,)
-    }[condition]  # fmt: skip
+    scopes = tuple(partial(_scope_pair, structure=structure) for structure in ("relative", "conjoined"))
+    builds = {"licensor": (_licensor_pair,), "scope": scopes, "npi": (_neutral_pair,)}[condition]
     # one item's sentences are shared out evenly, over eight pairs
     chosen = [builds[(i + i // 4) % len(builds)] for i in range(n)]
     return _mixed(grammar, [build(grammar, ("ever", "any", "ever", "yet")[i % 4]) for i, build in enumerate(chosen)])
@@ -293,17 +274,9 @@ def _licensor_pair(grammar: Grammar, npi: str) -> MinimalPair:
     )
 
 
-def _relative_scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
-    """The licensor is the first determiner in the good sentence; in the bad one it is inside a relative clause."""
-    return _scope_pair(grammar, npi, "relative")
-
-
-def _conjoined_scope_pair(grammar: Grammar, npi: str) -> MinimalPair:
-    """The licensor is the first determiner in the bad sentence, of a clause beside that of the item."""
-    return _scope_pair(grammar, npi, "conjoined")
-
-
 def _scope_pair(grammar: Grammar, npi: str, structure: str) -> MinimalPair:
+    """The licensor is the first determiner in the good sentence, and in the bad one inside a relative clause; or in the
+    bad one, of a clause beside that of the item ("conjoined")."""
     licensor = grammar.pick(("no", "few"))
     number = "plural" if licensor == "few" else grammar.pick(NUMBERS)
     sentence, place = _npi_sentence(grammar, npi, licensor, number, structure=structure)
@@ -329,22 +302,15 @@ def _neutral_pair(grammar: Grammar, npi: str) -> MinimalPair:
 # Reflexives and determiners -------------------------------------------------------------------------------------------
 
 
-def reflexive_pairs(
-    n: int, attractors: int = 0, mismatch: str = "mixed", seed: int = 0, split: str = "train"
-) -> list[MinimalPair]:
+def reflexive_pairs(n: int, attractors: int = 0, seed: int = 0, split: str = "train") -> list[MinimalPair]:
     """A reflexive that matches its antecedent in gender and number, or mismatches in one of them.
 
     After marvin2018targeted. With `attractors` = 1 an object relative clause brings in a noun that would match
     the bad form.
     """
-    _check("mismatch", mismatch, ("gender", "number", "mixed"))
     _check("attractors", attractors, (0, 1))
     grammar = Grammar(split, seed)
-    pairs = [
-        _reflexive_pair(grammar, attractors, ("gender", "number")[i % 2] if mismatch == "mixed" else mismatch)
-        for i in range(n)
-    ]
-    return _mixed(grammar, pairs)
+    return _mixed(grammar, [_reflexive_pair(grammar, attractors, ("gender", "number")[i % 2]) for i in range(n)])
 
 
 def _reflexive_pair(grammar: Grammar, attractors: int, mismatch: str) -> MinimalPair:
@@ -427,7 +393,7 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair
         "question": "he knew which P the A had V .",
     }
     pairs = []
-    for (agent, verb, patient), (name, frame) in product(_table(ROLES), frames.items()):
+    for (agent, verb, patient), (name, frame) in product(_table("roles"), frames.items()):
         good = tuple({"A": agent, "V": verb, "P": patient}.get(word, word) for word in frame.split())
         bad = tuple({agent: patient, patient: agent}.get(word, word) for word in good)
         conditions = {"frame": name, "verb": verb, "event": f"{agent} {verb} {patient}"}
@@ -442,7 +408,7 @@ def negation_clozes(n: int | None = None, seed: int = 0) -> list[Cloze]:
     `n` counts items (two clozes each). The true word of the negated cloze is the false one of the affirmative.
     `condition`: `negated` (0 or 1) and `item`, which the two share.
     """
-    rows = _table(CLASSES)
+    rows = _table("classes")
     Random(seed).shuffle(rows)
     clozes = []
     for item, (thing, category, wrong) in enumerate(rows[:n]):
@@ -457,6 +423,6 @@ def _article(word: str) -> str:
     return "an" if word[0] in "aeiou" else "a"
 
 
-def _table(text: str) -> list[list[str]]:
-    """Rows of a listing `one two three; four five six`."""
-    return [row.split() for row in text.split(";") if row.split()]
+def _table(name: str) -> list[list[str]]:
+    """The rows of a written list, as words."""
+    return [row.split() for row in ITEMS[name]]

@@ -15,53 +15,11 @@ from random import Random
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.grammar import generate
 from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.items import ITEMS
 from bertology_utils.language.lexicon import SPLITS, UNIONS, load_lexicon
 
 Sentences = list[tuple[str, ...]]
 TRAIN_CUES = 5
-
-# word | cues of the first sense | cues of the second sense; the first five cues train, the others test
-SENSES = """
-bank | water river fish boat bridge shore lake stream | money pay loan debt gold trade office cash
-bat | bird wing cave night insect mouse owl sky | ball player game team hit field sport club
-spring | summer winter autumn season may april march weather | metal wire wheel machine steel engine clock iron
-ring | finger gold wedding silver diamond queen wife neck | bell telephone sound call door noise hear voice
-bark | tree wood leaf root branch forest plant garden | dog animal wolf noise cat hear night pet
-seal | ocean sea fish ice whale animal beach island | letter paper king wax royal document sign stamp
-club | member dance party music society night friends school | stick iron weapon ball wood stone sword hit
-match | team player goal ball game football score win | fire light smoke candle burn flame lamp cigarette
-palm | tree leaf sand island beach plant desert fruit | hand finger arm skin wrist thumb touch foot
-date | day month year june calendar week time october | fruit sugar tree sweet eat palm nut bread
-bow | arrow hunter shoot war weapon sword fight enemy | hair dress ribbon silk girl pink wear shoe
-pen | paper ink write letter book draw pencil word | pig sheep farm fence animal goat cow chicken
-star | sky moon sun planet night space earth light | film movie actor famous hollywood stage television show
-court | judge law prison crime lawyer trial guilty case | tennis ball player game basketball score sport team
-plant | flower garden leaf green seed grow tree grass | factory power machine worker industry engine steel fuel
-organ | church music piano play sound song choir hymn | heart blood body brain lung skin liver stomach
-cell | prison guard police door thief lock criminal jail | blood body skin brain tissue virus cancer disease
-trunk | elephant animal nose mouth lion ear zoo monkey | car bag luggage drive box travel road train
-deck | ship captain sailor boat sea ocean crew wind | card game play table hand ace luck win
-band | music song guitar singer rock drum album concert | rubber hair wrist arm silver wear metal cloth
-key | door lock house open room gate car box | piano music note song play sound major tune
-note | music song piano sing sound play tune voice | paper write letter read book message word pen
-tank | war army soldier gun battle enemy weapon fire | water fish oil gas glass fuel full pump
-mine | coal gold rock tunnel dig silver iron mountain | bomb war army soldier ship explode enemy weapon
-current | river water ocean sea stream flow wave wind | electric wire power light energy machine battery circuit
-race | horse car run win speed track driver winner | people black white human skin nation culture language
-letter | word alphabet english spell language sound write read | post send mail envelope paper friend receive stamp
-table | chair kitchen dinner food wood room plate lamp | number list data column figure page book result
-suit | dress coat shirt wear shirt hat shoe trousers | court judge law case lawyer claim trial legal
-capital | city france london country government nation paris state | money bank business trade fund pay invest profit
-"""
-
-SENSE_FRAMES = (
-    "it was about the {a} , the {b} and the W .",
-    "the W , the {a} and the {b} were there .",
-    "they said {a} , {b} and W .",
-    "he thought of the W and then of {a} and {b} .",
-    "{a} and {b} ; and so the W too .",
-    "this is the W that we know from {a} and {b} .",
-)
 
 
 @dataclass(frozen=True)
@@ -77,11 +35,11 @@ class SenseItem:
 def sense_table() -> dict[str, dict[str, tuple[str, ...]]]:
     """Word -> sense name -> its cue words; a cue that both senses of a word could have is left out of both."""
     table = {}
-    for row in SENSES.strip().splitlines():
-        word, *cues = (part.split() for part in row.split("|"))
+    for word, listed in ITEMS["senses"].items():
+        cues = [side.split() for side in listed]
         shared = set(cues[0]) & set(cues[1])
         kept = [tuple(dict.fromkeys(cue for cue in side if cue not in shared)) for side in cues]
-        table[word[0]] = {f"{word[0]}: {side[0]}": side for side in kept}
+        table[word] = {f"{word}: {side[0]}": side for side in kept}
     return table
 
 
@@ -92,14 +50,14 @@ def sense_items(contexts: int = 8, split: str = "train", words: int | None = Non
     of its splits. Raises BertologyError for an unknown split.
     """
     _check_split(split)
-    rng = Random(f"senses-{split}-{seed}")
+    rng, frames = Random(f"senses-{split}-{seed}"), ITEMS["sense_frames"]
     items = []
     for lemma, senses in list(sense_table().items())[:words]:
         for sense, cues in senses.items():
             chosen = cues[:TRAIN_CUES] if split == "train" else cues[TRAIN_CUES:]
             for i in range(contexts):
                 first, second = rng.sample(chosen, 2)
-                frame = SENSE_FRAMES[i % len(SENSE_FRAMES)].format(a=first, b=second).split()
+                frame = frames[i % len(frames)].format(a=first, b=second).split()
                 items.append(SenseItem(tuple(lemma if w == "W" else w for w in frame), frame.index("W"), lemma, sense))
     return items
 
@@ -144,14 +102,7 @@ def relation_items(n: int, split: str = "train", seed: int = 0) -> list[SpanPair
 # Entity types, roles and proto-roles from the grammar -----------------------------------------------------------------
 
 PROPERTIES = ("volition", "sentience", "change_of_state", "change_of_place")
-CHANGES = """
-break burn grow die cook bake boil eat drink kill cut destroy paint wash clean repair fix build open fold bite
-"""
-MOTIONS = """
-run walk go come jump climb hurry move march wander rush fly return escape fall arrive travel swim
-give send bring sell throw hand lend carry push pull drive steal
-"""
-CHANGING, MOVING = frozenset(CHANGES.split()), frozenset(MOTIONS.split())
+CHANGING, MOVING = (frozenset(ITEMS[name].split()) for name in ("changes", "motions"))
 
 
 @dataclass(frozen=True)
@@ -224,104 +175,6 @@ def _governor(sentence: Sentence, place: int) -> int:
 
 # Fillers of a role ----------------------------------------------------------------------------------------------------
 
-# sentence with X | right | related, but wrong | unrelated
-FILLERS = """
-the farmer milked the X . | cow pig table
-she read the X by the fire . | book pen horse
-he drove the X to town . | car road apple
-they drank some hot X . | tea cup stone
-the king wore a X on his head . | crown throne fish
-the hunter shot the X with his gun . | deer forest song
-the boy kicked the X over the wall . | ball goal moon
-the cook cut the bread with a X . | knife plate cloud
-the captain sailed the X across the sea . | ship wave chair
-the doctor helped the sick X . | patient hospital hammer
-the teacher taught the X to read . | children school sugar
-the bird flew back to its X . | nest egg law
-he opened the X with a key . | door wall milk
-the judge sent the thief to X . | prison court breakfast
-the soldier fought in the X . | war gun soup
-the baker sold fresh X . | bread shop soldier
-the cat chased the X . | mouse tail church
-she put the flowers into a X . | pot garden train
-the singer sang a beautiful X . | song voice knife
-he lit the X with a match . | lamp smoke sheep
-the fisherman caught a big X . | fish boat book
-the dog buried the X in the garden . | bone cat letter
-the author wrote a new X . | book reader river
-they prayed in the X . | church priest shoe
-the waiter served the X . | dinner kitchen mountain
-the pilot landed the X . | plane airport flower
-she washed her X with soap . | hands bath war
-he painted a X on the wall . | picture brush minute
-the children went to X to learn . | school teacher gold
-she cooked the X for dinner . | meat kitchen music
-the train arrived at the X . | station ticket heart
-he played the X in the band . | guitar singer window
-"""
-# one scene a row: what somebody does, each ending in its filler, which does not fit the sentence before
-SCENES = """
-the farmer : milked the cow / drove the tractor / planted the corn / rode the horse
-the cook : boiled the water / sharpened the knife / peeled the onion / lit the oven
-the student : opened the book / sharpened the pencil / passed the exam / sat at the desk
-the soldier : fired the gun / wore the uniform / obeyed the officer / fought in the war
-the sailor : raised the sail / swam to the shore / dropped the anchor / feared the storm
-the king : wore the crown / married the queen / sat on the throne / lived in the castle
-the priest : lit the candle / read the bible / rang the bell / prayed in the church
-the doctor : wrote the prescription / bandaged the wound / worked in the hospital / thanked the nurse
-the judge : read the sentence / sat in the court / questioned the witness / sent him to prison
-the miner : dug the coal / carried the lamp / coughed from the dust / worked in the tunnel
-the hunter : shot the deer / followed the tracks / loaded the rifle / whistled to the dog
-the fisherman : cast the net / rowed the boat / caught the fish / walked to the river
-the baker : kneaded the dough / rose in the morning / opened the shop / swept the floor
-the tailor : sewed the dress / threaded the needle / sat in the shop / greeted the customer
-the smith : hammered the iron / fitted the shoe on the horse / blew into the fire / waited for the customer
-the painter : dipped the brush / hung the picture / mixed the colours / paid the model
-the singer : sang the song / tuned the guitar / stood on the stage / cleared her throat
-the pilot : landed the plane / put on the helmet / flew above the clouds / spoke into the radio
-the driver : started the engine / turned the wheel / stopped at the light / filled the tank
-the postman : delivered the letter / rang the bell / rode the bicycle / licked the stamp
-the bride : wore the dress / kissed the groom / put on the ring / cut the cake
-the barber : cut the hair / stood behind the chair / talked about the weather / held the mirror
-the gardener : watered the flowers / closed the gate / mowed the lawn / dug the hole
-the guest : rang the bell / ate the dinner / slept in the bed / thanked the host
-the thief : broke the window / stole the money / ran from the police / hid in the dark
-the baby : drank the milk / slept in the cradle / called for its mother / shook the rattle
-the old man : smoked the pipe / leaned on the stick / read the newspaper / remembered the past
-the boy : kicked the ball / climbed the tree / flew the kite / did his homework
-the girl : combed her hair / dressed the doll / jumped over the rope / ate the sweets
-the team : won the game / listened to the coach / scored the goal / trained in the gym
-the carpenter : sawed the wood / hit the nail / built the table / lost the hammer
-the mason : mixed the cement / laid the bricks / built the wall / climbed the ladder
-the lawyer : defended the client / signed the contract / won the case / earned the fee
-the banker : counted the money / opened the safe / refused the loan / worked in the bank
-the traveller : packed the suitcase / bought the ticket / missed the train / read the map
-the camper : pitched the tent / slept under the stars / carried the rucksack / lit the fire
-the skier : fell in the snow / warmed his hands / climbed the mountain / broke his leg
-the author : wrote the novel / met the publisher / sharpened the pen / filled the page
-the astronomer : watched the stars / built the telescope / drew the orbit / worked at night
-the chemist : heated the liquid / published the result / measured the temperature / broke the glass
-the dentist : pulled the tooth / held the drill / looked into the mouth / calmed the patient
-the waiter : served the dinner / brought the bill / wiped the table / poured the wine
-the mother : washed the clothes / told the story / cooked the soup / rocked the baby
-the shepherd : counted the sheep / sat on the hill / played the flute / feared the wolf
-the actor : learned the part / wore the mask / bowed to the audience / worked in the theatre
-the conductor : raised the baton / led the orchestra / studied the score / heard the applause
-the knight : drew the sword / rode the horse / killed the dragon / saved the princess
-the pirate : buried the treasure / lost his eye / drank the rum / sailed the ship
-the mechanic : repaired the car / wiped the oil / changed the tyre / tightened the screw
-the teacher : taught the class / wrote on the board / rang the bell / marked the test
-the secretary : typed the letter / answered the phone / made the coffee / worked in the office
-the widow : visited the grave / wore the veil / inherited the house / cried for her husband
-the guard : locked the gate / watched the prisoner / carried the keys / patrolled the yard
-the beggar : asked for money / slept in the street / held out his hand / thanked the stranger
-the climber : reached the summit / held the rope / slipped on the ice / slept in the tent
-the cat : chased the mouse / drank the milk / slept by the fire / licked its paws
-the dog : chewed the bone / guarded the house / wagged its tail / barked at the stranger
-the bird : built the nest / laid the egg / spread its wings / sang its song
-the bear : ate the honey / slept in the cave / caught the fish / scratched the tree
-the bee : stung the boy / returned to the hive / made the honey / flew to the flower
-"""
 FRAMES_OF_PRIOR = ("the X is here .", "they saw the X .", "it was about X .")
 
 
@@ -338,17 +191,16 @@ class FillerItem:
 def filler_items() -> list[FillerItem]:
     """All items: a filler that fits, one of the same scene that does not, one from elsewhere (ettinger2019what).
 
-    First those written by hand, each a scene of its own, then those of `SCENES`.
+    First those with fillers of their own, each a scene of its own, then those of whole scenes.
     """
-    rows = [[part.split() for part in row.split("|")] for row in FILLERS.strip().splitlines()]
-    own = [FillerItem(tuple(words), words.index("X"), tuple(fillers), " ".join(words)) for words, fillers in rows]
+    rows = [(text, text.split(), fillers) for text, fillers in ITEMS["fillers"].items()]
+    own = [FillerItem(tuple(words), words.index("X"), tuple(fillers.split()), text) for text, words, fillers in rows]
     return own + _scene_items()
 
 
 def _scene_items() -> list[FillerItem]:
     """Each sentence of a scene, its last word against that of the next one and that of a sentence elsewhere."""
-    rows = [row.split(" : ") for row in SCENES.strip().splitlines()]
-    scenes = [(who, [deed.split() for deed in deeds.split(" / ")]) for who, deeds in rows]
+    scenes = [(who, [deed.split() for deed in deeds]) for who, deeds in ITEMS["scenes"].items()]
     items = []
     for row, (who, deeds) in enumerate(scenes):
         near = {deed[-1] for deed in deeds}
@@ -397,21 +249,14 @@ def partner_triples(n: int, seed: int = 0) -> tuple[Sentences, Sentences, Senten
 
 # Swapped entities -----------------------------------------------------------------------------------------------------
 
-# split | verbs of a good outcome | verbs of a bad one
-OUTCOME_VERBS = """
-train | found won enjoyed loved got cleaned | lost broke missed hated burned dropped
-test | liked saved received repaired | destroyed forgot feared damaged
-"""
 OUTCOME_FRAMES = ("in C , P V the N .", "P V the N in C .", "P of C V the N .", "yesterday , P V the N .")
 
 
 def outcome_verbs(split: str) -> dict[int, list[str]]:
     """The verbs of a split: 1 good, 0 bad."""
-    for row in OUTCOME_VERBS.strip().splitlines():
-        name, good, bad = (part.split() for part in row.split("|"))
-        if name == [split]:
-            return {1: good, 0: bad}
-    raise BertologyError(f"There is no split '{split}'; choose one of {', '.join(SPLITS)}.")
+    _check_split(split)
+    good, bad = ITEMS["outcome_verbs"][split]
+    return {1: good.split(), 0: bad.split()}
 
 
 @dataclass(frozen=True)

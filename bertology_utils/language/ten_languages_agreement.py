@@ -64,16 +64,13 @@ def agreement_pairs(kind: str, code: str, n: int, seed: int = 0) -> list[Minimal
 
 def _turns(kind: str, code: str) -> list[tuple[str, str]]:
     """(right, wrong) values of the feature, in turn."""
-    values = ("singular", "plural") if _by_number(kind, code) else _genders(kind, code)
+    genders = ("m", "f", "n") if code == "de" else ("m", "f")
+    values = ("singular", "plural") if _by_number(kind, code) else genders
     return [(right, wrong) for right in values for wrong in values if right != wrong]
 
 
 def _by_number(kind: str, code: str) -> bool:
     return kind == "subject_verb" and code not in ("ar", "hi")
-
-
-def _genders(kind: str, code: str) -> tuple[str, ...]:
-    return ("m", "f", "n") if code == "de" else ("m", "f")
 
 
 def _meaning(rng: Random, kind: str, code: str, right: str) -> Meaning:

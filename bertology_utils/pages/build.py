@@ -18,7 +18,6 @@ from bertology_utils.running.freshness import digest, file_hash, state
 from bertology_utils.verdicts.recorded import recorded_paths
 
 NOT_SOURCES = {"_build", "_executed", "models", "tests", "node_modules", "__pycache__"}
-GENERATED = {"book/references.bib"}  # written by the build itself, from sources that are looked at
 PAGE_SUFFIXES = {".ipynb", ".json"}
 LARGEST_SOURCE = 20_000_000  # bytes; nothing that a page shows is larger
 SHOWN_WARNINGS = 20
@@ -72,8 +71,7 @@ def source_files(root: Path) -> list[Path]:
         if folder.is_dir() and folder.name not in NOT_SOURCES and not hidden:
             found += [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     found += [path for path in (root / "_executed").rglob("*") if path.suffix in PAGE_SUFFIXES]
-    own = [path for path in found if path.relative_to(root).as_posix() not in GENERATED]
-    return sorted(path for path in own if path.stat().st_size <= LARGEST_SOURCE)
+    return sorted(path for path in found if path.stat().st_size <= LARGEST_SOURCE)
 
 
 def source_hash(root: Path) -> str:

@@ -22,7 +22,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from bertology_utils import families
-from bertology_utils.bibliography import load_references, write_bibtex
+from bertology_utils.bibliography import load_references
 from bertology_utils.files import read_json
 from bertology_utils.pages import (
     axes,
@@ -298,8 +298,7 @@ def code_version(package: Path) -> int:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Sphinx's entry point; also brings `book/references.bib` up to date before sphinxcontrib-bibtex reads it."""
-    write_bibtex(Path(app.srcdir) / "book" / "references.bib")
+    """Sphinx's entry point."""
     app.connect("source-read", swap_in_executed)
     app.connect("env-get-outdated", outdated_chapters)
     app.connect("html-page-context", add_ledger_script)

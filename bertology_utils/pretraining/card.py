@@ -1,4 +1,4 @@
-"""The model card and the checksums of a finished run. Depends on `files`, `pairs` and `objectives`."""
+"""The model card (`card.md`) and the checksums of a finished run. Depends on `files`, `pairs` and `objectives`."""
 
 import hashlib
 import math
@@ -11,40 +11,7 @@ from bertology_utils.files import write_json, write_text
 from bertology_utils.language.pairs import paradigm_title
 from bertology_utils.pretraining.objectives import PAIR_TASKS
 
-CARD = """---
-license: {license}
-language: [{languages}]
-library_name: transformers
-tags: [fill-mask, bert, bertology]
----
-
-# {name}
-
-{about}
-
-| | |
-| --- | --- |
-{table}
-
-## Data
-
-{data}
-
-The last two per cent of the documents of each corpus were held out. The held-out loss masks 15 % of the pieces of
-single segments, one by one, in the mixture of the last phase; so it compares with any other run on the same text.
-
-{corpora}
-
-## Intended use
-
-An object of study: small enough for a laptop without a network, so that claims about BERT can be put to a test in
-seconds. It is no model for applications. It saw a small fraction of what BERT saw, knows few facts, and repeats the
-biases of its text.
-
-## Licence
-
-The weights are offered under {license}, naming the sources above.
-"""
+CARD = Path(__file__).with_name("card.md")
 
 OBJECTIVES = {
     "masked-tokens": "masked language modelling",
@@ -71,7 +38,7 @@ def write_card(folder: Path, facts: Mapping[str, Any], rows: Mapping[str, str] |
     """Writes `README.md` and `checksums.json` beside the weights in `folder`; `rows` are further lines of the table."""
     table = "\n".join(f"| {name} | {value} |" for name, value in {**_rows(facts), **(rows or {})}.items())
     told = {"table": table, "corpora": _corpora(facts), "languages": ", ".join(facts["language"])}
-    text = CARD.format(**{**facts, **told})
+    text = CARD.read_text(encoding="utf-8").format(**{**facts, **told})
     if facts["attribution"]:
         text += f"\n{facts['attribution'].strip()}\n"
     write_text(folder / "README.md", re.sub(r"\n{3,}", "\n\n", text))

@@ -4,20 +4,14 @@ The budget is counted in pieces read. How many a step reads depends on how input
 configuration are cut or prolonged in proportion until all read alike.
 """
 
-import hashlib
-import json
 import math
-import platform
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
-from bertology_utils.files import read_csv, write_csv
+from bertology_utils.files import digest, read_csv, write_csv
+from bertology_utils.provenance import origin
 
 from .config import PretrainingConfig, read_config
 from .engine import Pretraining
@@ -26,7 +20,7 @@ RESULTS = Path("results") / "pretraining_objectives.csv"
 SAMPLED_STEPS = 20  # by which the pieces a step reads are estimated
 WORDS = (
     "name", "study", "about", "data", "language", "license", "attribution", "remarks", "work", "seed", "workers",
-    "checkpoint_every", "keep", "keep_steps",
+    "checkpoint_every", "keep_steps",
 )  # fmt: skip
 Score = Callable[[Path], Mapping[str, float]]
 
@@ -82,7 +76,8 @@ def _trained(config: PretrainingConfig, name: str, seed: int, tokens: int, score
         "seconds": round(run.seconds),
         "held_out_loss": round(evaluation["mlm_loss"], 4),
         **({key: round(float(value), 4) for key, value in score(final).items()} if score else {}),
-        **_provenance(run),
+        "corpora": " + ".join(source.title for source in config.corpora.values()),
+        **origin(Path()),
     }
 
 
@@ -90,37 +85,19 @@ def recipe_digest(config: PretrainingConfig) -> str:
     """Eight letters that change with anything that decides what a recipe learns, seed and words about it aside."""
     decides = {key: value for key, value in config.model_dump().items() if key not in WORDS}
     decides["corpora"] = {name: source.title for name, source in config.corpora.items()}
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:8]
+    return digest(decides)[:8]
 
 
 def at_budget(config: PretrainingConfig, tokens: int) -> PretrainingConfig:
     """The configuration with its schedule stretched so that it reads about `tokens` pieces."""
     batches = Pretraining(config).batches
     total = 0.0
-    for phase, start in zip(config.phases, _starts(config), strict=True):
+    ends = accumulate(phase.steps for phase in config.phases)
+    for phase, end in zip(config.phases, ends, strict=True):
+        start = end - phase.steps
         sampled = range(start, start + phase.steps, math.ceil(phase.steps / SAMPLED_STEPS))
         total += phase.steps * sum(int(batches[step]["attention_mask"].sum()) for step in sampled) / len(sampled)
     stretch = tokens / total
     phases = [p.model_copy(update={"steps": max(1, round(p.steps * stretch))}) for p in config.phases]
     shorter = {key: round(getattr(config, key) * stretch) for key in ("warmup", "cooldown")}
     return config.model_copy(update={"phases": phases, **shorter})
-
-
-def _starts(config: PretrainingConfig) -> list[int]:
-    """The first step of every phase."""
-    return [sum(phase.steps for phase in config.phases[:number]) for number in range(len(config.phases))]
-
-
-def _provenance(run: Pretraining) -> dict[str, Any]:
-    """Where a row comes from: corpora, versions, hardware class, commit and date."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    cuda = run.device.type == "cuda"
-    return {
-        "corpora": " + ".join(source.title for source in run.config.corpora.values()),
-        "hardware": torch.cuda.get_device_name()
-        if cuda
-        else f"{platform.machine()} CPU, {torch.get_num_threads()} threads",
-        "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
-        "commit": commit.stdout.strip() or "unknown",
-        "date": datetime.now(UTC).date().isoformat(),
-    }

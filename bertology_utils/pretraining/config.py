@@ -136,8 +136,7 @@ class PretrainingConfig(_Settings):
     evaluation_batches: int = Field(
         20, gt=0
     )  # of 32 held-out inputs at every checkpoint; three times as many at the end
-    keep: Literal["doubling"] | int | None = None  # models kept at steps 0, 1, 2, 4, 8 ..., or that many, log-spaced
-    keep_steps: list[int] = []
+    keep_steps: list[int] = []  # whose models are kept
     workers: int = Field(0, ge=0)  # processes that prepare batches beside a GPU
     bf16: bool | None = None  # autocast; by default where the processor is faster in it
     phases: list[Phase] = Field(min_length=1)
@@ -186,17 +185,6 @@ class PretrainingConfig(_Settings):
         """Inputs a batch."""
         return max(1, self.batch * 64 // phase.length)
 
-    @property
-    def kept_steps(self) -> set[int]:
-        """The steps whose model is kept: log-spaced ones by `keep`, and those named in `keep_steps`."""
-        if self.keep == "doubling":
-            spaced = {0, self.steps, *(2**power for power in range(self.steps.bit_length()))}
-        elif self.keep is not None:
-            spaced = {round(self.steps ** (i / max(1, self.keep - 2))) for i in range(self.keep - 1)} | {0}
-        else:
-            spaced = set()
-        return spaced | set(self.keep_steps)
-
 
 def _check_data(config: PretrainingConfig) -> None:
     known = set(config.corpora)
@@ -227,8 +215,6 @@ def _check_sizes(config: PretrainingConfig) -> None:
         raise ValueError("a run cannot stack itself")
     if config.keep_steps and not 0 <= min(config.keep_steps) <= max(config.keep_steps) <= config.steps:
         raise ValueError(f"'keep_steps' lie outside of the run's {config.steps} steps")
-    if config.keep is not None and config.keep != "doubling" and config.keep < 2:
-        raise ValueError("'keep' needs at least two models, the first and the last")
 
 
 def _check_objectives(config: PretrainingConfig) -> None:
@@ -308,11 +294,6 @@ def _mapping(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise BertologyError(f"{path} holds no settings; a configuration is a list of 'key: value' lines.")
     return content
-
-
-def configurations(path: Path) -> list[Path]:
-    """What a file describes: itself and its variants, each as `read_config` takes it."""
-    return [path, *(Path(f"{path}#{name}") for name in _mapping(path).get("variants") or {})]
 
 
 def learning_rate_factor(step: int, config: PretrainingConfig) -> float:

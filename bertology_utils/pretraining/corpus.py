@@ -8,21 +8,19 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import replacing, write_text
+from bertology_utils.files import read_json, replacing, write_text
 
 from .sources import CorpusSource, Document, file_identity, is_same_file, read_documents
 
 HELD_OUT_SHARE = 0.02
 MOST_PIECES = 65_535  # ids are stored in 16 bits
 BEGINS_PHRASE, IN_CAPITALS = 1, 2  # flags of a piece
-COMPARED = 3  # documents by which stored arrays without a record are told from those of another text
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ def tokenize(source: CorpusSource, tokenizer: Tokenizer, store: Path, phrases: P
     parts += ["labels"] if source.format == "labelled" else []
     parts += [f"flags-{phrases.digest}"] if phrases else []
     names = {part: store / f"{source.title}.{part}.npy" for part in parts}
-    if not _stored(source, tokenizer, names):
+    if not _stored(source, names):
         _store(source, tokenizer, names, phrases)
     arrays = {part.split("-")[0]: np.asarray(np.load(name, mmap_mode="r")) for part, name in names.items()}
     if len(arrays["documents"]) < 3:
@@ -153,16 +151,13 @@ def tokenize(source: CorpusSource, tokenizer: Tokenizer, store: Path, phrases: P
     return Corpus(**arrays, format=source.format)
 
 
-def _stored(source: CorpusSource, tokenizer: Tokenizer, names: Mapping[str, Path]) -> bool:
+def _stored(source: CorpusSource, names: Mapping[str, Path]) -> bool:
     """Whether all arrays are there and of this very text; a data set is known by its name."""
     if not all(name.exists() for name in names.values()):
         return False
     if source.file is None:
         return True
-    told = _record(source, names)
-    if not told.exists():  # stored before there were records
-        return _begins_alike(source, tokenizer, names)
-    known = json.loads(told.read_text(encoding="utf-8"))
+    known = read_json(_record(source, names)) or {}
     identities = [known.get(part) for part in names]
     return all(one == identities[0] for one in identities) and is_same_file(source.file, identities[0])
 
@@ -172,22 +167,12 @@ def _record(source: CorpusSource, names: Mapping[str, Path]) -> Path:
     return names["tokens"].with_name(f"{source.title}.source.json")
 
 
-def _begins_alike(source: CorpusSource, tokenizer: Tokenizer, names: Mapping[str, Path]) -> bool:
-    """Whether stored arrays are no older than the text and begin with its first documents."""
-    path = source.file
-    if not path.exists() or any(path.stat().st_mtime > name.stat().st_mtime for name in names.values()):
-        return False
-    first, _ = _tokenize(islice(read_documents(source), COMPARED), source.format, tokenizer)
-    stored = [np.load(names[part], mmap_mode="r") for part in ("tokens", "sentences", "documents")]
-    return all(np.array_equal(whole[: len(part)], part) for whole, part in zip(stored, first, strict=False))
-
-
 def _store(source: CorpusSource, tokenizer: Tokenizer, names: Mapping[str, Path], phrases: Phrases | None) -> None:
     """Writes the arrays; their record last, so that a run which is killed on the way leaves none that are believed."""
     names["tokens"].parent.mkdir(parents=True, exist_ok=True)
     arrays, labels = _tokenize(read_documents(source), source.format, tokenizer, phrases)
     told = _record(source, names)
-    known = json.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
+    known = read_json(told) or {}
     if source.file is not None:
         write_text(told, json.dumps(known | dict.fromkeys(names)))
     if labels:

@@ -140,7 +140,7 @@ class Pretraining:
             self.begin()
         for batch in self.batches.from_step(self.step):
             progress.add(self.train_step(batch))
-            due = self.step % self.config.checkpoint_every == 0 or self.step in self.config.kept_steps
+            due = self.step % self.config.checkpoint_every == 0 or self.step in self.config.keep_steps
             if due or self.step == self.config.steps:
                 self._require_numbers()
             if due and self.step < self.config.steps:
@@ -237,7 +237,7 @@ class Pretraining:
             return
         kept = self.folder / f"step-{self.step}"
         # A run that never got beyond step 0 may have left the start of another configuration.
-        if self.step in self.config.kept_steps and (self.step == 0 or not kept.exists()):
+        if self.step in self.config.keep_steps and (self.step == 0 or not kept.exists()):
             with replacing(kept) as part:
                 self.write_model(part)
         self.save_checkpoint()

@@ -149,17 +149,6 @@ def corrupt(
     return ids
 
 
-def replaced_tokens(
-    ids: Sequence[int], chosen: Sequence[bool], proposals: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Replaced-token detection: the ids with a generator's proposals filled in, and whether each piece is now false.
-
-    A proposal that happens to be right counts as original (the rule of ELECTRA). Both (pieces,).
-    """
-    filled = np.where(chosen, proposals, ids)
-    return filled, filled != np.asarray(ids)
-
-
 def shuffle_ngram(words: Words, rng: np.random.Generator, n: int = 3) -> tuple[list[str], int]:
     """One n-gram put into another order, to be restored (wang2019structbert): the words and where it starts."""
     if len(words) < n:

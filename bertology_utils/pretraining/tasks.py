@@ -47,7 +47,12 @@ class Vocabulary(NamedTuple):
 
 
 class Objective:
-    """One loss."""
+    """One loss.
+
+    asks: the names of its places and labels in the batch, where it notes what it asks of single pieces.
+    """
+
+    asks: tuple[str, str] | None = None
 
     def __init__(self, name: str):
         self.name = name
@@ -61,7 +66,7 @@ class Objective:
 
     def collate(self, rows: Sequence[Row], width: int) -> Batch:
         """What `loss` reads, for rows padded to `width` pieces."""
-        return {}
+        return dict(zip(self.asks, asked_pieces(rows, self.name, width), strict=True)) if self.asks else {}
 
     def loss(self, seen: Pass) -> Tensor:
         """Mean loss in nats over what was asked, ()."""
@@ -83,6 +88,8 @@ def asked_pieces(rows: Sequence[Row], name: str, width: int) -> tuple[Tensor, Te
 
 class MaskedTokens(Objective):
     """Masked language modelling; `masking` says what is hidden and how."""
+
+    asks = "masked", "labels"
 
     def __init__(self, name: str, masking: Masking, vocabulary: Vocabulary):
         super().__init__(name)
@@ -117,10 +124,6 @@ class MaskedTokens(Objective):
         chosen = np.zeros(len(row), dtype=bool)
         chosen[places] = found
         return chosen
-
-    def collate(self, rows: Sequence[Row], width: int) -> Batch:
-        places, labels = asked_pieces(rows, self.name, width)
-        return {"masked": places, "labels": labels}
 
     def loss(self, seen: Pass) -> Tensor:
         return cross_entropy(seen.scores, seen.batch["labels"])
@@ -181,6 +184,8 @@ class Pairs(Objective):
 class NgramOrder(Objective):
     """Trigrams put into another order, each place to be filled with what stood there; wang2019structbert."""
 
+    asks = "shuffled", "shuffled_labels"
+
     def mark(self, row: Row, rng: np.random.Generator) -> None:
         asked = row.noted[self.name] = np.full(len(row), IGNORED)
         free = ~row.is_special
@@ -197,16 +202,14 @@ class NgramOrder(Objective):
             row.ids[gram] = objectives.shuffle_ngram(row.ids[gram].tolist(), rng)[0]
             free[gram] = False
 
-    def collate(self, rows: Sequence[Row], width: int) -> Batch:
-        places, labels = asked_pieces(rows, self.name, width)
-        return {"shuffled": places, "shuffled_labels": labels}
-
     def loss(self, seen: Pass) -> Tensor:
         return cross_entropy(seen.network.prediction_head(seen.at("shuffled")), seen.batch["shuffled_labels"])
 
 
 class Capitals(Objective):
     """Was the word written with a capital? Asked at the first piece of every word; sun2019ernie."""
+
+    asks = "words", "capital"
 
     def __init__(self, name: str, vocabulary: Vocabulary):
         super().__init__(name)
@@ -218,10 +221,6 @@ class Capitals(Objective):
     def mark(self, row: Row, rng: np.random.Generator) -> None:
         begins = ~row.is_special & ~self.continues[row.original]
         row.noted[self.name] = np.where(begins, row.flags & IN_CAPITALS > 0, IGNORED)
-
-    def collate(self, rows: Sequence[Row], width: int) -> Batch:
-        places, labels = asked_pieces(rows, self.name, width)
-        return {"words": places, "capital": labels}
 
     def loss(self, seen: Pass) -> Tensor:
         return cross_entropy(seen.network.heads[self.name](seen.at("words")), seen.batch["capital"])
@@ -315,7 +314,7 @@ class ReplacedTokens(Objective):
     def fill(self, seen: Pass) -> tuple[Tensor, Tensor]:
         """Samples the generator at the masks: ids, and whether each is false, `(batch, pieces)`.
 
-        As in `objectives.replaced_tokens`, a proposal that happens to be right counts as original.
+        A proposal that happens to be right counts as original (the rule of ELECTRA).
         """
         batch, odds = seen.batch, seen.scores.detach().float().softmax(-1)
         generator = torch.Generator(device=odds.device).manual_seed(int(batch["noise"]))

@@ -6,21 +6,21 @@ the data, and the pinned requirements. Modification times are never looked at, e
 whose files may be too large to read.
 """
 
-import ast
 import hashlib
 import json
 import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from modulefinder import ModuleFinder
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_json
+from bertology_utils.files import digest, read_json
 from bertology_utils.project import CHAPTERS, Job, embedded_models, hub_folder, model_folder
 
 PACKAGE = "bertology_utils"
-DATA_SUFFIXES = {".yaml", ".yml", ".csv", ".json", ".txt", ".css", ".js", ".html"}
+DATA_SUFFIXES = {".bib", ".yaml", ".yml", ".csv", ".json", ".txt", ".css", ".js", ".html"}
 DATA_VARIABLES = ("BERTOLOGY_DATA", "BERTOLOGY_SOURCES")
 NOT_THE_MODEL = {".md", ".part", ".log"}
 
@@ -35,11 +35,6 @@ class State:
     @property
     def fresh(self) -> bool:
         return self.status == "fresh"
-
-
-def digest(value: object) -> str:
-    """sha256 of the canonical JSON of a value."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
 @lru_cache(maxsize=4096)
@@ -78,51 +73,12 @@ def notebook_code(cells: list[dict]) -> str:
     return "\n".join("pass" if re.match(r"[%!]", line) else line for line in lines)
 
 
-def imported_names(source: str, package: str = PACKAGE) -> set[str]:
-    """Dotted names that a source may import, at any depth: `from a import b` gives both `a` and `a.b`.
-
-    `package` is the package that the source belongs to, where its relative imports start.
-    """
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*parents, base] if base else parents)
-            found.add(base)
-            found.update(f"{base}.{alias.name}" for alias in node.names)
-    return found
-
-
-def module_files(root: Path, name: str) -> list[Path]:
-    """The files that importing the dotted `name` executes: the packages above it, and itself where it is a module."""
-    files = []
-    parts = name.split(".")
-    for end in range(1, len(parts) + 1):
-        stem = root.joinpath(*parts[:end])
-        files += [path for path in (stem / "__init__.py", stem.with_suffix(".py")) if path.is_file()]
-    return files
-
-
 def reachable_files(root: Path, code: str) -> list[Path]:
     """Package files reachable by import from `code`, transitively, sorted; other packages are not followed."""
-    seen: set[Path] = set()
-    waiting = [(code, PACKAGE)]
-    while waiting:
-        source, package = waiting.pop()
-        for name in imported_names(source, package):
-            if name.partition(".")[0] != PACKAGE:
-                continue
-            for path in module_files(root, name):
-                if path not in seen:
-                    seen.add(path)
-                    # of `a.b` and of `a.__init__` alike, relative imports start at `a`
-                    dotted = ".".join(path.relative_to(root).with_suffix("").parts)
-                    waiting.append((path.read_text(encoding="utf-8"), dotted.rpartition(".")[0]))
-    return sorted(seen)
+    finder = ModuleFinder(path=[str(root)])
+    finder.scan_code(compile(code, "notebook", "exec"), finder.add_module("notebook"))
+    files = (Path(module.__file__) for module in finder.modules.values() if module.__file__)
+    return sorted(path for path in files if path.is_relative_to(root / PACKAGE))
 
 
 def package_data(root: Path, chapter: str) -> list[Path]:

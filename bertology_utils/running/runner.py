@@ -24,7 +24,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_json
+from bertology_utils.files import locked, read_json
 from bertology_utils.project import Job
 from bertology_utils.provenance import commit
 from bertology_utils.running.execution import Order, Outcome, Stopped, execute
@@ -151,22 +151,9 @@ def quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-@contextlib.contextmanager
-def only_run(root: Path) -> Iterator[None]:
+def only_run(root: Path) -> contextlib.AbstractContextManager[None]:
     """Refuse a second run in the same folder: both would write the same part files."""
-    folder = root / "_executed"
-    folder.mkdir(exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:  # no such locks on Windows
-        yield
-        return
-    with (folder / ".lock").open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise BertologyError("Another `bertology run` is executing this book; wait for it to end.") from error
-        yield
+    return locked(root / "_executed" / ".lock", "Another `bertology run` is executing this book; wait for it to end.")
 
 
 def expected_seconds(job: Job) -> float:

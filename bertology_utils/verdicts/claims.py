@@ -4,8 +4,6 @@ Claims are data: one YAML file in the room of each chapter, `studies/<chapter>/c
 Depends on `predictions`.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -14,14 +12,14 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
+from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError, unknown
-from bertology_utils.files import read_yaml
+from bertology_utils.files import digest, read_yaml
 from bertology_utils.project import CHAPTERS
 from bertology_utils.verdicts.predictions import Prediction, parse
 
 PACKAGE = Path(__file__).parents[1]
 STUDIES = PACKAGE / "studies"
-REFERENCES = PACKAGE / "references.yaml"
 TESTED_KINDS = ("empirical", "contested")
 Part = Literal[
     "masked-LM head",
@@ -43,11 +41,6 @@ def version_of(row: Mapping[str, Any]) -> dict[str, Any]:
         when = amended if isinstance(amended, datetime) else datetime.fromisoformat(str(amended))
         version["amended"] = when.astimezone(UTC).isoformat()
     return version
-
-
-def digest(content: Any) -> str:
-    """The sha256 of what JSON can hold."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 class Claim(BaseModel):
@@ -216,13 +209,8 @@ def _first_message(error: Exception) -> str:
 def load_claims() -> tuple[Claim, ...]:
     """All claims in the chapters' order, validated against each other and the bibliography."""
     claims = tuple(claim for chapter in CHAPTERS for claim in read_claims(claims_file(chapter)))
-    validate(claims, citation_keys())
+    validate(claims, load_references())
     return claims
-
-
-@cache
-def citation_keys() -> frozenset[str]:
-    return frozenset(row["key"] for row in read_yaml(REFERENCES))
 
 
 def validate(claims: Iterable[Claim], keys: Iterable[str]) -> None:

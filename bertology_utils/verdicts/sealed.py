@@ -4,25 +4,21 @@
 Each line of `results/predictions.jsonl` holds one version of one claim's test and the sha256 of the line's content
 behind that of the line before: no version can be changed, taken out or put in later without all hashes after it.
 `bertology seal` appends what changed in the claims files. Versions from before the log was begun (2026-11-26) were read
-from the repository's history, with the dates of their commits; these lines say so.
+once from the repository's history, with the dates of their commits; these lines say so (`source`).
 """
 
 import json
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import write_text
-from bertology_utils.verdicts.claims import Claim, digest, load_claims, version_of
+from bertology_utils.files import digest, write_text
+from bertology_utils.verdicts.claims import Claim, load_claims, version_of
 
 PATH = Path("results") / "predictions.jsonl"
-HISTORY = "read from the history of the repository"
-CLAIMS = "bertology_utils/claims"
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -83,52 +79,13 @@ def seal(path: Path) -> list[str]:
     return [claim.id for claim in changed]
 
 
-def begin(path: Path, root: Path) -> int:
-    """Begins a log with the versions in the history of the repository; returns how many.
-
-    Raises:
-        BertologyError: there is a log.
-    """
-    if path.exists():
-        raise BertologyError(f"{path} has been begun.")
-    entries: list[dict[str, Any]] = []
-    last: dict[str, dict[str, Any]] = {}
-    for date, row in _versions_in_history(root):
-        version = version_of(row)
-        if version != last.get(row["id"], version_of({})):
-            entries.append(_entry(entries, row["id"], version, date, source=HISTORY))
-            last[row["id"]] = version
-    write_text(path, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
-    return len(entries)
-
-
-def _entry(before: list[dict], claim: str, version: Mapping[str, Any], date: str, **more: str) -> dict[str, Any]:
-    entry = {"claim": claim, **version, "date": date, **more, "version": digest(version)}
+def _entry(before: list[dict], claim: str, version: Mapping[str, Any], date: str) -> dict[str, Any]:
+    entry = {"claim": claim, **version, "date": date, "version": digest(version)}
     return entry | {"sha256": _chained(before[-1]["sha256"] if before else "", entry)}
 
 
 def _chained(before: str, entry: Mapping[str, Any]) -> str:
     return digest([before, {name: value for name, value in entry.items() if name != "sha256"}])
-
-
-def _versions_in_history(root: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of each claims file at each commit that touched it, oldest first, with the commit's date."""
-    log = _git(root, "log", "--reverse", "--date-order", "--no-merges", "--format=>%H %cI", "--name-only", "--", CLAIMS)
-    commit = date = ""
-    for line in filter(None, log.splitlines()):
-        if line.startswith(">"):
-            commit, date = line[1:].split()
-        elif line.endswith(".yaml"):
-            yield from ((date, row) for row in _rows(root, f"{commit}:{line}"))
-
-
-def _rows(root: Path, blob: str) -> list[dict[str, Any]]:
-    """The claims in a file of a commit; none of one that is gone or holds something else."""
-    try:
-        rows = yaml.load(_git(root, "show", blob), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (subprocess.CalledProcessError, yaml.YAMLError):
-        return []
-    return [row for row in rows or [] if isinstance(row, dict) and "id" in row and "statement" in row]
 
 
 def _git(root: Path, *arguments: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments import crossed_clozes as crossed
 from bertology_utils.instruments.cloze import CandidateScores, focus_preference, preferred
+from bertology_utils.language.items import ITEMS
 from bertology_utils.language.pairs import role_reversal_pairs
 
 
@@ -24,7 +25,7 @@ def test_a_preference_for_one_word_never_wins(monkeypatch) -> None:
 
 
 def test_knowledge_wins_in_spite_of_a_preference(monkeypatch) -> None:
-    table = dict(row.split(":") for row in crossed.AFFORDANCES.split())
+    table = ITEMS["affordances"]
     scored(monkeypatch, lambda words, word: 10.0 * (word == "eat") + (table[words[4]] == word))
     assert crossed.crossed_accuracy(None, crossed.affordance_items()).all()
 
@@ -93,7 +94,7 @@ def test_a_model_that_reads_passes_invented_things_and_one_that_knows_does_not(m
     items = crossed.invented_items(crossed.affordance_items())
     scored(monkeypatch, lambda words, word: float(word in words))
     assert crossed.crossed_accuracy(None, items).all()
-    table = dict(row.split(":") for row in crossed.AFFORDANCES.split())
+    table = ITEMS["affordances"]
     scored(monkeypatch, lambda words, word: float(any(table.get(thing) == word for thing in words)))
     assert not crossed.crossed_accuracy(None, items).any()
 

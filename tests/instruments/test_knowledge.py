@@ -115,7 +115,7 @@ def test_names_are_judged_by_style_and_by_fact(monkeypatch, tiny) -> None:
     same, other = invented_people(12, True), invented_people(12, False)
 
     def guesses(attribute):
-        return lambda specimen, people, asked, told="nothing": np.array(
+        return lambda specimen, people, told="nothing": np.array(
             [p.candidates.index(getattr(p, attribute)) for p in people]
         )
 

@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 
 from bertology_utils.data.ambiguous_order import ambiguous_sentences
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.trees import tree_depths, tree_distances
 from bertology_utils.language.grammar import KINDS, generate
 from bertology_utils.language.lexicon import FUNCTION_WORDS, load_lexicon, vocabulary
 
@@ -63,9 +64,9 @@ def test_every_sentence_is_one_tree(sentences):
 def test_fast_distances_and_depths_equal_the_plain_ones(sentences):
     for sentence in sentences[:200]:
         plain = breadth_first_distances(sentence.heads)
-        assert np.array_equal(sentence.tree_distances(), plain)
-        assert np.array_equal(sentence.depths(), plain[sentence.features["root"]])
-        assert sentence.depths().max() == sentence.features["depth"]
+        assert np.array_equal(tree_distances(sentence.heads), plain)
+        assert np.array_equal(tree_depths(sentence.heads), plain[sentence.features["root"]])
+        assert tree_depths(sentence.heads).max() == sentence.features["depth"]
 
 
 def test_length_case_and_final_punctuation(sentences):
@@ -167,7 +168,7 @@ def test_every_construction_occurs(sentences):
 def test_tree_and_linear_distance_come_apart(sentences):
     correlations, hits, arcs = [], 0, 0
     for sentence in sentences[:600]:
-        distances = sentence.tree_distances()
+        distances = tree_distances(sentence.heads)
         i, j = np.triu_indices(len(distances), 1)
         correlations.append(spearmanr(distances[i, j], j - i).statistic)
         kept = [k for k, tag in enumerate(sentence.upos) if tag != "PUNCT"]

@@ -10,6 +10,7 @@ from bertology_utils import activations
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.geometry import random_pair_similarity, remove_top_components, unit
 from bertology_utils.language import semantic_tasks as tasks
+from bertology_utils.language.items import ITEMS
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.embeddings import input_slots as slots
 from bertology_utils.studies.embeddings import word_geometry, word_neighbours
@@ -19,7 +20,7 @@ from bertology_utils.text import encode_words
 
 
 def content(items, lemma):
-    frames = set(" ".join(tasks.SENSE_FRAMES).replace("{a}", "").replace("{b}", "").split())
+    frames = set(" ".join(ITEMS["sense_frames"]).replace("{a}", "").replace("{b}", "").split())
     return {word for item in items if item.lemma == lemma for word in item.words} - frames - {lemma}
 
 

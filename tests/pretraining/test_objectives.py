@@ -69,11 +69,6 @@ def test_corruption_has_its_shares_and_touches_nothing_else():
     assert shares == pytest.approx([0.8, 0.1], abs=0.01)
 
 
-def test_a_right_proposal_counts_as_original():
-    filled, false = ob.replaced_tokens([5, 6, 7], [True, True, False], [5, 9, 9])
-    assert filled.tolist() == [5, 9, 7] and false.tolist() == [False, True, False]
-
-
 def test_boundaries_of_spans():
     assert ob.span_boundaries([True, False, True, True]) == [(-1, 1, 0), (1, 4, 0), (1, 4, 1)]
 

@@ -194,12 +194,9 @@ def test_an_older_text_of_the_same_name_is_not_taken_for_the_stored_one(folder, 
     assert np.array_equal(tokenize(texts[0], tokenizer, store).tokens, first.tokens)
 
 
-@pytest.mark.parametrize("recorded", [True, False])
-def test_stored_arrays_of_the_same_text_are_used_as_they_are(folder, monkeypatch, recorded):
+def test_stored_arrays_of_the_same_text_are_used_as_they_are(folder, monkeypatch):
     tokenizer = train_tokenizer([source(folder / "toy.txt")], 150)
     tokens = tokenize(source(folder / "toy.txt"), tokenizer, folder / "store").tokens
-    if not recorded:
-        (folder / "store" / "toy.txt.source.json").unlink()
     monkeypatch.setattr(corpus, "_store", lambda *_: pytest.fail("tokenized again"))
     assert np.array_equal(tokenize(source(folder / "toy.txt"), tokenizer, folder / "store").tokens, tokens)
 

@@ -5,9 +5,9 @@ import json
 import pytest
 import yaml
 
+from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError
 from bertology_utils.verdicts.claims import (
-    citation_keys,
     claim_by_id,
     claims_file,
     load_claims,
@@ -40,13 +40,13 @@ def test_an_unknown_claim_names_the_nearest():
 def test_an_unknown_citation_is_refused():
     claim = claim_by_id("sva-in-cloze").model_copy(update={"studies": ("goldberg2019asessing",), "contested_with": ()})
     with pytest.raises(BertologyError, match="goldberg2019assessing"):
-        validate([claim], citation_keys())
+        validate([claim], load_references())
 
 
 def test_a_claim_that_stands_twice_is_refused():
     claim = claim_by_id("sva-in-cloze").model_copy(update={"contested_with": ()})
     with pytest.raises(BertologyError, match="twice"):
-        validate([claim, claim], citation_keys())
+        validate([claim, claim], load_references())
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import digest
 from bertology_utils.verdicts import sealed
-from bertology_utils.verdicts.claims import claim_by_id, digest, load_claims, version_of
+from bertology_utils.verdicts.claims import claim_by_id, load_claims, version_of
 
 ROOT = Path(__file__).parents[2]
 CLAIM = claim_by_id("sva-in-cloze").model_copy(update={"amended": None})
@@ -94,21 +95,3 @@ def test_a_log_that_lost_its_end_is_not_sealed_anew(log, tmp_path):
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     with pytest.raises(BertologyError, match="committed"):
         seal(prediction="a > 0.7")
-
-
-def test_a_log_begins_with_the_history_of_the_repository(tmp_path):
-    folder = tmp_path / sealed.CLAIMS
-    folder.mkdir(parents=True)
-    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
-    subprocess.run([*git, "init", "-q"], check=True)
-    for text in ("prediction: a > 0.5", "prediction: a > 0.6", "prediction: a > 0.6\n  note: no more"):
-        (folder / "one.yaml").write_text(f"- id: one\n  statement: It does.\n  {text}\n", encoding="utf-8")
-        subprocess.run([*git, "add", "-A"], check=True)
-        subprocess.run([*git, "commit", "-q", "-m", "all"], check=True)
-    path = tmp_path / sealed.PATH
-    assert sealed.begin(path, tmp_path) == 2
-    entries = sealed.read(path)
-    assert [entry["prediction"] for entry in entries] == ["a > 0.5", "a > 0.6"] and sealed.broken(entries) is None
-    assert {entry["source"] for entry in entries} == {sealed.HISTORY}
-    with pytest.raises(BertologyError, match="begun"):
-        sealed.begin(path, tmp_path)
