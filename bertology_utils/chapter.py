@@ -259,7 +259,7 @@ class Chapter:
         }
         self.results.append(result)
         self.seconds[claim.id], self._clock = time.perf_counter() - self._clock, time.perf_counter()
-        display(HTML(cards.verdict_card(cards.card_of(claim, result, tested.model, tested.twins))))
+        display(HTML(cards.verdict_card(claim, result, tested.model, tested.twins)))
 
 
 def _answer(found: Answer) -> str:
