@@ -279,7 +279,7 @@ def _answer(found: Answer) -> str:
         f"matter. Small dots: untrained twins. Cut at {SHOWN[0]:.0f} and {SHOWN[1]:.0f}."
     )
     groups = {heading: list(rows) for heading, rows in found.rows.items()}
-    figure = dots(groups, {label: panel}, bands=[1.0], caption=caption)._repr_html_() if panel else ""
+    figure = dots(groups, {label: panel}, bands=[1.0], caption=caption, narrow=True)._repr_html_() if panel else ""
     return cards.answer_card(found.sentences, figure)
 
 
