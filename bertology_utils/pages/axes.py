@@ -13,7 +13,6 @@ from typing import Any
 
 from bertology_utils.families import is_member
 from bertology_utils.project import DEFAULT_MODEL
-from bertology_utils.statistics import short, short_ends
 from bertology_utils.templates import render
 from bertology_utils.verdicts.conflicts import Axis, Conflict
 
@@ -72,40 +71,7 @@ def name_of(run: Mapping[str, Any]) -> str:
 def strip(axis: Axis, entries: Sequence[Mapping[str, Any]]) -> str:
     """Every run's value between the two regions, row by row; empty where no record holds samples."""
     entries = in_order(entries)
-    if not entries:
-        return ""
-    track = track_of(axis, entries)
-    drawn = regions(axis, track)
-    lanes = [_lane(track, entry, row, drawn) for row in axis.rows for entry in entries]
-    published = [(label, short(value), track.place(value)) for label, value in entries[0]["published"].items()]
-    return render("strip.html", axis=axis, lanes=lanes, regions=drawn, few=FEW, published=published, track=track)
-
-
-def _lane(track: Track, entry: Mapping[str, Any], row: str, drawn: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    value, low, high = entry["rows"][row]
-    return {
-        "name": name_of(entry),
-        "row": row,
-        "marks": _marks(track, entry, row),
-        "text": f"{short(value)} [{', '.join(short_ends(low, high))}] ({short(entry['twins'][row][0])})",
-        "regions": [region for region in drawn if region["row"] in (None, row)],
-    }
-
-
-def _marks(track: Track, entry: Mapping[str, Any], row: str) -> dict[str, Any]:
-    value, low, high = entry["rows"][row]
-    left, width = track.span(low, high)
-    return {"left": left, "width": width, "value": track.place(value), "twin": track.place(entry["twins"][row][0])}
-
-
-def regions(axis: Axis, track: Track) -> list[dict[str, Any]]:
-    """Both predicted regions on a track, cut off at its ends."""
-    found = []
-    for place, side in enumerate(axis.sides):
-        left, width = track.span(side.region.low, side.region.high)
-        told = {"label": side.label, "text": side.region.text, "because": side.because, "row": side.row}
-        found.append({"left": left, "width": width, "place": place} | told)
-    return found
+    return render("strip.html", axis=axis, entries=entries, track=track_of(axis, entries), few=FEW, name_of=name_of)
 
 
 TOLD = {
@@ -126,19 +92,6 @@ def verdict_words(axis: Axis, outcome: str) -> str:
 def overview(conflicts: Sequence[Conflict], entries: Sequence[Mapping[str, Any]], link: Callable[[str], str]) -> str:
     """The picture of all axes: the book's own run between the regions of each conflict that has an axis."""
     shown = {e["axis"]: e for e in entries if (e["model"], e["profile"]) == (DEFAULT_MODEL, "live")}
-    lines = [_overview_line(c.axis, c.about, shown.get(c.axis.name)) for c in conflicts if c.axis]
-    return render("axes.html", lines=lines, link=link)
-
-
-def _overview_line(axis: Axis, about: str, entry: Mapping[str, Any] | None) -> dict[str, Any]:
-    track = track_of(axis, [entry] if entry else [])
-    return {
-        "axis": axis,
-        "about": about,
-        "ran": bool(entry),
-        "regions": regions(axis, track),
-        "marks": [_marks(track, entry, row) for row in axis.rows] if entry else [],
-        "published": [track.place(value) for value in entry["published"].values()] if entry else [],
-        "outcome": verdict_words(axis, entry["outcome"]) if entry else "not run yet",
-        "won": bool(entry) and entry["outcome"] in ("first", "second"),
-    }
+    found = [(c, shown.get(c.axis.name)) for c in conflicts if c.axis]
+    lines = [(conflict, entry, track_of(conflict.axis, [entry] if entry else [])) for conflict, entry in found]
+    return render("axes.html", lines=lines, link=link, verdict_words=verdict_words)

@@ -42,9 +42,9 @@ def signed(value: float) -> str:
     return short(value, "+")
 
 
-def with_interval(value: float, low: float, high: float) -> str:
+def with_interval(value: float, low: float, high: float, sign: str = "+") -> str:
     """`+0.3 [+0.1, +0.5]`."""
-    return f"{signed(value)} [{', '.join(short_ends(low, high, '+'))}]"
+    return f"{short(value, sign)} [{', '.join(short_ends(low, high, sign))}]"
 
 
 def share(count: int, of: int) -> str:
