@@ -69,7 +69,6 @@ def test_python_writes_no_html():
         (templates.number(0.12345), "0.123"),
         (templates.counted(1, "seed"), "1 seed"),
         (templates.counted(1200, "seed"), "1,200 seeds"),
-        (templates.signed(0.3), "+0.3"),
         (templates.with_interval(0.3, 0.1, 0.5), "+0.3 [+0.100, +0.500]"),
         (templates.share(1, 4), "1 (25.0%)"),
         (templates.share(0, 0), "0"),

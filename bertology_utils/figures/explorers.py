@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -39,7 +38,7 @@ class Explorer(Figure):
     kind: str = ""
     grids: Sequence[Mapping[str, object]] = ()
     marks: Mapping[str, str] = field(default_factory=dict)
-    data: str = "{}"
+    data: Mapping[str, object] = field(default_factory=dict)
     opened: bool = False
 
     def _repr_html_(self) -> str:
@@ -112,7 +111,7 @@ def attention_explorer(
     }
     grids = [_grid(name, maps, units, {} if is_control(name) else marks) for name, maps in views.items()]
     table = _head_table(units, next(iter(views.values())), names, marks)
-    return Explorer(None, alt, table, caption, kind="attention", grids=grids, marks=marks, data=_json(data))
+    return Explorer(None, alt, table, caption, kind="attention", grids=grids, marks=marks, data=data)
 
 
 @unless_absent
@@ -136,7 +135,7 @@ def layer_explorer(views: Mapping[str, LayerView], *, start: int = 0, caption: s
         "start": start,
         "views": {name: _layer_data(each, {old: new for new, old in enumerate(near)}) for name, each in views.items()},
     }
-    return Explorer(None, alt, table, caption, kind="layers", data=_json(data), opened=True)
+    return Explorer(None, alt, table, caption, kind="layers", data=data, opened=True)
 
 
 # --- attention ------------------------------------------------------------------------------------------------------
@@ -222,8 +221,3 @@ def _rounded(value: object) -> object:
     if isinstance(value, float):
         return None if value != value else round(value, 3)
     return value
-
-
-def _json(data: object) -> Markup:
-    """Compact JSON that cannot end the script element it stands in."""
-    return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))

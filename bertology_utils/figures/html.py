@@ -57,11 +57,6 @@ class Figure:
     def __str__(self) -> str:
         return f"{self.alt}\n{self.table.head(MAXIMUM_ROWS).to_string(index=False, float_format=_number)}"
 
-    def save(self, path: str) -> None:
-        """Write the drawing to a file (format by its suffix), in black ink on white."""
-        if self.figure is not None:
-            self.figure.savefig(path, facecolor="white")
-
 
 def inline_svg(figure: Drawing, alt: str, prefix: str) -> str:
     """The drawing as one `<svg role="img">` element whose ids all start with `prefix`."""

@@ -45,7 +45,7 @@ class Row:
     @property
     def live(self) -> dict[str, Any] | None:
         """The result that the book's own pages show: the default model, profile `live`; else another trained one."""
-        own = [r for r in self.results if r.get("profile") == "live" and not r.get("recorded") and _is_trained(r)]
+        own = [r for r in self.results if r.get("profile") == "live" and not r.get("recorded") and is_trained(r)]
         return min(own, key=lambda result: result.get("model") != DEFAULT_MODEL, default=None)
 
     @property
@@ -54,7 +54,7 @@ class Row:
 
         Rungs, seeds and checkpoints are told as a series, by `emergence`.
         """
-        kept = [r for r in self.results if r.get("recorded") and _is_trained(r) and not is_member(str(r.get("model")))]
+        kept = [r for r in self.results if r.get("recorded") and is_trained(r) and not is_member(str(r.get("model")))]
         newest = sorted(kept, key=lambda result: str(result.get("date", "")), reverse=True)
         return tuple(sorted(newest, key=lambda result: result.get("profile") != "full"))
 
@@ -64,7 +64,8 @@ class Row:
         return verdict_of(self.live)
 
 
-def _is_trained(result: Mapping[str, Any]) -> bool:
+def is_trained(result: Mapping[str, Any]) -> bool:
+    """Whether a result is of a trained model."""
     return not is_untrained(str(result.get("model", "")))
 
 

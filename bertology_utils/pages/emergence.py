@@ -16,8 +16,7 @@ import pandas as pd
 
 from bertology_utils import families
 from bertology_utils.pages.contents import SHARES, Row, control_verdict, is_tested, verdict_of
-from bertology_utils.pages.index import share_figure
-from bertology_utils.pages.ledger_table import Link
+from bertology_utils.pages.ledger_table import Link, share_figure
 from bertology_utils.pages.tallies import HOLDS, about_training
 from bertology_utils.templates import number, render
 from bertology_utils.verdicts.cards import VERDICTS

@@ -1,4 +1,4 @@
-"""The book's Sphinx extension: swaps executed chapters in, generates the computed parts of pages, copies the ledger.
+"""The book's Sphinx extension: swaps executed chapters in, generates the computed parts of pages.
 
 Depends on Sphinx, on the other modules of `pages`, and on the folder `_executed/` that a run leaves beside
 `_config.yml`. Pages say where a generated part goes with a directive, such as `{bertology-ledger}` or, with the part's
@@ -8,7 +8,6 @@ name, `{bertology-ledger} counts`; none has a number typed by hand. `bertology b
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,12 +20,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from bertology_utils.bibliography import load_references, write_bibtex
 from bertology_utils.files import read_json
-from bertology_utils.pages import axes, conflict_pages, contents, emergence, index, ledger_table, run_record, specimens
+from bertology_utils.pages import axes, conflict_pages, contents, emergence, ledger_table, run_record, specimens
 from bertology_utils.pages.build import AXES
 from bertology_utils.pages.layout import as_page
 from bertology_utils.templates import render
-from bertology_utils.verdicts import calibration, reruns
-from bertology_utils.verdicts.claims import load_claims
+from bertology_utils.verdicts import calibration
 from bertology_utils.verdicts.conflicts import load_conflicts
 
 logger = logging.getLogger(__name__)
@@ -74,21 +72,8 @@ def _conflicts(part: str, root: Path, rows: Rows, link: ledger_table.Link) -> st
     return conflict_pages.conflict_map(mine, by_id, load_references(), link, entries)
 
 
-def _reruns(root: Path) -> list[reruns.Verdict]:
-    """The verdicts of reruns that still count."""
-    return reruns.current(reruns.read(root / reruns.PATH), {claim.id: claim.amended for claim in load_claims()})
-
-
-def _intervals(root: Path) -> str:
-    return run_record.interval_table(reruns.current_checks(reruns.read_checks(root / reruns.CHECKS), _reruns(root)))
-
-
-def _grammar(root: Path) -> str:
-    return specimens.grammar_part(root, specimens.read_scores(root / specimens.SCORES))
-
-
 PARTS: dict[str, dict[str, Part]] = {
-    "bertology-headline": {"": lambda root, rows, link: index.headline(rows, link)},
+    "bertology-headline": {"": lambda root, rows, link: ledger_table.headline(rows, link)},
     "bertology-ledger": {
         "claims": lambda root, rows, link: ledger_table.ledger_table(rows, load_references(), link),
         "counts": lambda root, rows, link: ledger_table.ledger_summary(rows),
@@ -103,13 +88,13 @@ PARTS: dict[str, dict[str, Part]] = {
         ),
         "data": lambda root, rows, link: run_record.data_table(rows),
         "twin": lambda root, rows, link: run_record.twin_table(rows),
-        "seeds": lambda root, rows, link: run_record.rerun_table(_reruns(root)),
-        "intervals": lambda root, rows, link: _intervals(root),
+        "seeds": lambda root, rows, link: run_record.rerun_table(run_record.reruns_of(root)[0]),
+        "intervals": lambda root, rows, link: run_record.interval_table(run_record.reruns_of(root)[1]),
         "calibration": lambda root, rows, link: run_record.calibration_table(root / calibration.PATH),
         "speed": lambda root, rows, link: run_record.speed_table(read_json(root / run_record.SPEED) or []),
     },
     "bertology-specimens": {
-        "grammar": lambda root, rows, link: _grammar(root),
+        "grammar": specimens.grammar_part,
         "claims": emergence.emergence_part,
         "real-data": emergence.real_data_part,
     },
@@ -138,22 +123,11 @@ def add_ledger_script(app: Sphinx, pagename: str, template: str, context: dict, 
         app.add_js_file("ledger.js")
 
 
-def copy_ledger(app: Sphinx, error: Exception | None) -> None:
-    """`build-finished`: `ledger.json` and `ledger.csv` beside the ledger page."""
-    target = Path(app.outdir) / "book"
-    if error or app.builder.format != "html" or not target.is_dir():
-        return
-    for name in ("ledger.json", "ledger.csv"):
-        if (source := Path(app.srcdir) / EXECUTED / name).is_file():
-            shutil.copyfile(source, target / name)
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Sphinx's entry point; also brings `book/references.bib` up to date before sphinxcontrib-bibtex reads it."""
     write_bibtex(Path(app.srcdir) / "book" / "references.bib")
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", add_ledger_script)
-    app.connect("build-finished", copy_ledger)
     for name in PARTS:
         app.add_directive(name, Generated)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

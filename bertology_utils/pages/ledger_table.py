@@ -1,4 +1,4 @@
-"""The ledger page: the table of all claims, the counts and expected errors above it; and the systems of the survey.
+"""The index page's numbers; the ledger page: all claims, counts and expected errors; and the systems of the survey.
 
 Depends on `contents` and `tallies` for what is said; the templates say it.
 """
@@ -16,6 +16,7 @@ from bertology_utils.pages import tallies
 from bertology_utils.pages.contents import NOT_RUN, SHARES, SYSTEMS, VERDICTS, Row, deciding_clause, verdict_of
 from bertology_utils.templates import render
 from bertology_utils.verdicts.cards import size_text
+from bertology_utils.verdicts.predictions import NOT_SPECIFIC
 
 Link = Callable[[str], str]  # from a document such as `notebooks/syntax` to a relative address
 COLUMNS = ("Claim", "Published", "Recorded", "Here (live)", "Untrained", "q", "Verdict")
@@ -59,3 +60,35 @@ def systems_table(rows: Mapping[str, Row], link: Link) -> str:
     """Every system and method that the survey names, with the chapter that treats it."""
     systems: list[dict[str, Any]] = read_yaml(SYSTEMS)
     return render("systems.html", systems=[(system, rows.get(system["claim"])) for system in systems], link=link)
+
+
+def headline(rows: Sequence[Row], link: Link) -> str:
+    """This run's numbers and figure, and a table of the recorded runs."""
+    training, unamended, checks = tallies.tallies(rows)
+    return render(
+        "headline.html",
+        training=training,
+        unamended=unamended,
+        checks=checks,
+        errors=tallies.errors(tallies.about_training(rows)),
+        figure=twin_figure(training, tallies.twin_tally(rows)),
+        recorded=[(*run, *tallies.tallies(rows, chosen)) for run, chosen in tallies.by_run(rows).items()],
+        link=link,
+        claims=len(rows),
+    )
+
+
+def twin_figure(model: tallies.Tally, twins: tallies.Tally) -> str:
+    """Bars: verdicts on the claims about training, of the trained model and of its untrained control."""
+    said = (
+        f"Of {model.tested} claims about what training teaches, {model.replicate} replicate specifically. Of "
+        f"{twins.tested} that untrained networks were judged on too, these meet {twins.counts[NOT_SPECIFIC]}, "
+        "and training is not why."
+    )
+    return share_figure({"Trained": model.counts, "Untrained": twins.counts}, said) if model.tested else ""
+
+
+def share_figure(found: Mapping[str, Counter[str]], said: str) -> str:
+    """A bar for each label with the shares of its verdicts; `said` says it in words."""
+    words = [word for word in SHARES if any(counts[word] for counts in found.values())]
+    return render("shares.html", bars=found, words=words, said=said)

@@ -10,15 +10,13 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages import emergence, specimens, tallies
-from bertology_utils.pages.contents import Row, is_tested, result_of, verdict_of
-from bertology_utils.project import DEFAULT_MODEL, is_untrained
+from bertology_utils.pages.contents import Row, is_tested, is_trained, result_of, verdict_of
+from bertology_utils.pages.run_record import reruns_of
+from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.templates import render
-from bertology_utils.verdicts import reruns
-from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
     DECIDED,
@@ -28,6 +26,7 @@ from bertology_utils.verdicts.predictions import (
     UNDERPOWERED,
     WEAKER,
 )
+from bertology_utils.verdicts.reruns import flips
 
 SECOND = "pocket-minilm"
 BODY = "minilm"  # the second specimen before our training
@@ -62,7 +61,7 @@ def write_numbers(readme: Path, root: Path, rows: Sequence[Row]) -> None:
 def numbers(root: Path, rows: Sequence[Row]) -> str:
     """The table and the sentences below it; what was not run is left out."""
     compared = partial(comparison, rows)
-    untrained = {(str(r["model"]), str(r["profile"])) for row in rows for r in row.results if _is_untrained(r)}
+    untrained = {(str(r["model"]), str(r["profile"])) for row in rows for r in row.results if not is_trained(r)}
     body = [compared((BODY, profile), (SECOND, profile)) for profile in (LIVE, FULL)]
     ladder = [emergence.outcomes(rows, emergence.columns_of(root), profile) for profile in (LIVE, FULL)]
     return render(
@@ -74,7 +73,7 @@ def numbers(root: Path, rows: Sequence[Row]) -> str:
         words=WORDS,
         scores=specimens.averages(specimens.read_scores(root / specimens.SCORES)),
         tallies=[tallies.tallies(rows, chooser(*run)) for run in COLUMNS],
-        untested=[_untested(rows, run) for run in COLUMNS],
+        untested=[sum(not is_tested(r) for r in map(chooser(*run), rows) if r) for run in COLUMNS],
         entries=len(rows),
         errors=tallies.errors(tallies.about_training(rows), chooser(DEFAULT_MODEL, LIVE)),
         specimens=compared((DEFAULT_MODEL, LIVE), (SECOND, LIVE)),
@@ -83,7 +82,7 @@ def numbers(root: Path, rows: Sequence[Row]) -> str:
             (*run, *tallies.tallies(rows, partial(result_of, model=run[0], profile=run[1])))
             for run in sorted(untrained)
         ],
-        flips=_flips(root),
+        flips=flips(reruns_of(root)[0]),
         body=[pair for pair in zip(("generated", "real"), body, strict=True) if pair[1]],
         ladder=[(emergence.replicating(found), len(emergence.common_claims(found))) for found in ladder],
         seeds=emergence.seed_sentence(emergence.outcomes(rows, emergence.seeds_of(root))),
@@ -93,15 +92,6 @@ def numbers(root: Path, rows: Sequence[Row]) -> str:
 def chooser(model: str, profile: str) -> tallies.Chooser:
     """The results of one column; what a chapter asks of a third model beside any specimen counts for both."""
     return partial(result_of, model=model, profile=profile, specimens=(DEFAULT_MODEL, SECOND))
-
-
-def _untested(rows: Sequence[Row], run: Run) -> int:
-    return sum(not is_tested(result) for result in map(chooser(*run), rows) if result)
-
-
-def _flips(root: Path) -> reruns.Flips:
-    amended = {claim.id: claim.amended for claim in load_claims()}
-    return reruns.flips(reruns.current(reruns.read(root / reruns.PATH), amended))
 
 
 def comparison(rows: Sequence[Row], *runs: Run) -> dict[str, int]:
@@ -117,7 +107,3 @@ def comparison(rows: Sequence[Row], *runs: Run) -> dict[str, int]:
         "contradicted": pairs.count((CONTRADICTS, CONTRADICTS)),
     }
     return counts if pairs else {}
-
-
-def _is_untrained(result: dict[str, Any]) -> bool:
-    return is_untrained(str(result.get("model", "")))

@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 
 from scipy import stats
 
-from bertology_utils.pages.contents import Row, is_tested, result_of, verdict_of
+from bertology_utils.pages.contents import Row, is_tested, is_trained, result_of, verdict_of
 from bertology_utils.pages.ledger_table import Link
-from bertology_utils.project import CHAPTERS, is_untrained
+from bertology_utils.project import CHAPTERS
 from bertology_utils.templates import chapter_title, render, share
-from bertology_utils.verdicts import calibration
+from bertology_utils.verdicts import calibration, reruns
+from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_TESTABLE, REPLICATES
 from bertology_utils.verdicts.reruns import DECIDED, IntervalCheck, Verdict, flips, typical_spread
 
@@ -27,6 +28,10 @@ FAR = 1.5  # times wider than an interval says: more than its error explains
 RUN = ("model", "profile", "chapter")
 Item = TypeVar("Item")
 Line = tuple[Any, ...]
+
+
+def _part(template: str, lines: Sequence[Line], **values: Any) -> str:
+    return render(template, lines=lines, **values) if lines else ""
 
 
 def chapters_table(records: Sequence[Mapping[str, Any]], rows: Sequence[Row], link: Link) -> str:
@@ -59,6 +64,12 @@ def grouped(
     return [*lines, ("All", *[""] * (len(lines[0]) - len(cells(every)) - 1), *cells(every))]
 
 
+def reruns_of(root: Path) -> tuple[list[Verdict], list[IntervalCheck]]:
+    """The verdicts of reruns that still count, and what the same runs say of the intervals."""
+    found = reruns.current(reruns.read(root / reruns.PATH), {claim.id: claim.amended for claim in load_claims()})
+    return found, reruns.current_checks(reruns.read_checks(root / reruns.CHECKS), found)
+
+
 def rerun_table(verdicts: Sequence[Verdict]) -> str:
     """How many verdicts other seeds flip, by chapter and in all; empty where nothing was run again."""
 
@@ -66,12 +77,12 @@ def rerun_table(verdicts: Sequence[Verdict]) -> str:
         found = flips(mine)
         return found.claims, found.seeds, *(share(n, found.verdicts) for n in (found.flipped, found.opposed))
 
-    return render("seeds.html", lines=grouped(verdicts, attrgetter(*RUN), cells))
+    return _part("seeds.html", grouped(verdicts, attrgetter(*RUN), cells))
 
 
 def interval_table(checks: Sequence[IntervalCheck]) -> str:
     """How far measured differences move between reruns, in units of what their intervals imply; empty without any."""
-    return render("intervals.html", lines=grouped(checks, attrgetter(*RUN), _spreads), far=FAR)
+    return _part("intervals.html", grouped(checks, attrgetter(*RUN), _spreads), far=FAR)
 
 
 def _spreads(checks: Sequence[IntervalCheck]) -> Line:
@@ -88,9 +99,9 @@ def twin_table(rows: Iterable[Row]) -> str:
         result | {"chapter": row.claim.notebook, "taught": row.claim.about_training}
         for row in rows
         for result in row.results
-        if is_untrained(str(result.get("model", ""))) and verdict_of(result) != NOT_TESTABLE
+        if not is_trained(result) and verdict_of(result) != NOT_TESTABLE
     ]
-    return render("twin.html", lines=grouped(results, itemgetter(*RUN), _passes))
+    return _part("twin.html", grouped(results, itemgetter(*RUN), _passes))
 
 
 def _passes(results: Sequence[Mapping[str, Any]]) -> Line:
@@ -112,7 +123,7 @@ def data_table(rows: Iterable[Row]) -> str:
     lines = []
     for model, found in sorted(pairs.items()):
         lines += [(chapter, model, *cells) for chapter, *cells in grouped(found, lambda pair: pair[:1], _changes)]
-    return render("data.html", lines=lines)
+    return _part("data.html", lines)
 
 
 def _changes(pairs: Sequence[tuple[str, str, str]]) -> Line:
@@ -128,7 +139,7 @@ def _changes(pairs: Sequence[tuple[str, str, str]]) -> Line:
 def calibration_table(path: Path) -> str:
     """Coverage, wrong decisions and decided share of the estimators by kind of design; empty where nothing was kept."""
     lines = calibration.by_kind(calibration.read(path))
-    return render("calibration.html", lines=lines, covered=calibration.COVERED, wrong=calibration.WRONG)
+    return _part("calibration.html", lines, covered=calibration.COVERED, wrong=calibration.WRONG)
 
 
 def speed_table(benchmarks: Iterable[Mapping[str, Any]]) -> str:
@@ -141,4 +152,4 @@ def speed_table(benchmarks: Iterable[Mapping[str, Any]]) -> str:
             next(w for w in ways if w["way"] == entry["judged"]),
         )
         lines.append((entry, plain, ours))
-    return render("speed.html", lines=lines)
+    return _part("speed.html", lines)

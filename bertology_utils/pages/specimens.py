@@ -37,8 +37,9 @@ def averages(scores: pd.DataFrame) -> dict[str, pd.Series]:
     return {model: row for (model, paradigm), row in scores.iterrows() if paradigm == AVERAGE}
 
 
-def grammar_part(root: Path, scores: pd.DataFrame) -> str:
-    """What each model is, and how much grammar it has."""
+def grammar_part(root: Path, *_: object) -> str:
+    """What each model is, and how much grammar it has; the claims have no part in it."""
+    scores = read_scores(root / SCORES)
     models = [name for name in families.groups(root).get("Specimens", []) if (name, AVERAGE) in scores.index]
     parts = (model_table(root, scores), paradigm_plot(scores, models), paradigm_table(scores, models))
     return "".join((*parts, growth_part(root, scores)))
@@ -63,25 +64,35 @@ def _model(root: Path, name: str) -> dict[str, object]:
     }
 
 
-def by_accuracy(scores: pd.DataFrame, model: str) -> list[str]:
-    """The average, then the model's paradigms from the best to the worst."""
+def by_accuracy(scores: pd.DataFrame, model: str = "") -> list[str]:
+    """The average, then the model's paradigms from the best to the worst; none without a model."""
+    if not model:
+        return []
     mine = scores.loc[model].drop(AVERAGE).sort_values("accuracy", ascending=False, kind="stable")
     return [AVERAGE, *mine.index]
 
 
 def paradigm_plot(scores: pd.DataFrame, models: Sequence[str]) -> str:
     """Inline SVG: one line a paradigm, one filled mark a model, a hollow ring for the untrained twin of the first."""
-    models = list(models)[:MOST_MARKED]
-    names = by_accuracy(scores, models[0]) if models else []
-    return render(
-        "paradigm_plot.html", models=models, names=names, title=paradigm_title, scores=scores.to_dict("index")
-    )
+    return _paradigms("paradigm_plot.html", models[:MOST_MARKED], by_accuracy(scores, *models[:1]), scores)
 
 
 def paradigm_table(scores: pd.DataFrame, models: Sequence[str]) -> str:
     """The numbers behind the plot, folded away."""
-    names = list(scores.loc[models[0]].index) if models else []
-    return render("paradigms.html", models=models, names=names, title=paradigm_title, scores=scores.to_dict("index"))
+    return _paradigms("paradigms.html", models, list(scores.loc[models[0]].index) if models else [], scores)
+
+
+def paradigm_map(models: Sequence[str], scores: pd.DataFrame) -> str:
+    """A heat map that is a table: a row a paradigm, a column a model, accuracies in the cells, intervals on hover.
+
+    Cells are the deeper the farther above chance; numbers are in the cells, so the table is its own alternative.
+    """
+    models = [model for model in models if (model, AVERAGE) in scores.index]
+    return _paradigms("paradigm_map.html", models, by_accuracy(scores, *models[-1:]), scores)
+
+
+def _paradigms(template: str, models: Sequence[str], names: Sequence[str], scores: pd.DataFrame) -> str:
+    return render(template, models=models, names=names, title=paradigm_title, scores=scores.to_dict("index"))
 
 
 def growth_part(root: Path, scores: pd.DataFrame) -> str:
@@ -142,13 +153,3 @@ def step_curve(root: Path, name: str, scores: pd.DataFrame) -> Figure | None:
         logx=True,
         caption=f"Grammar against steps: checkpoints of {name}.",
     )
-
-
-def paradigm_map(models: Sequence[str], scores: pd.DataFrame) -> str:
-    """A heat map that is a table: a row a paradigm, a column a model, accuracies in the cells, intervals on hover.
-
-    Cells are the deeper the farther above chance; numbers are in the cells, so the table is its own alternative.
-    """
-    models = [model for model in models if (model, AVERAGE) in scores.index]
-    names = by_accuracy(scores, models[-1]) if models else []
-    return render("paradigm_map.html", models=models, names=names, title=paradigm_title, scores=scores.to_dict("index"))

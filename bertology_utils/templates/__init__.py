@@ -37,11 +37,6 @@ def counted(count: int, name: str) -> str:
     return f"{number(count)} {name}{'s' * (count != 1)}"
 
 
-def signed(value: float) -> str:
-    """`+0.3`."""
-    return short(value, "+")
-
-
 def with_interval(value: float, low: float, high: float, sign: str = "+") -> str:
     """`+0.3 [+0.1, +0.5]`."""
     return f"{short(value, sign)} [{', '.join(short_ends(low, high, sign))}]"
@@ -57,7 +52,7 @@ def slug(text: str) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
 
 
-FILTERS = (chapter_title, counted, number, share, short, signed, slug, with_interval)
+FILTERS = (chapter_title, counted, number, share, short, slug, with_interval)
 
 
 @cache
@@ -69,6 +64,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.filters |= {f.__name__: f for f in FILTERS}
     macros = environment.get_template("macros.html").module
     environment.globals |= {name: macro for name, macro in vars(macros).items() if not name.startswith("_")}

@@ -15,7 +15,6 @@ from bertology_utils.files import read_yaml
 from bertology_utils.pages import (
     conflict_pages,
     contents,
-    index,
     layout,
     ledger_table,
     numbers,
@@ -206,7 +205,7 @@ def test_headlines_count_claims_about_training_and_the_rest_by_itself():
     assert (training.replicate, training.tested, training.open) == (1, 3, 1)
     assert (unamended.replicate, unamended.tested) == (0, 2)
     assert (checks.replicate, checks.tested, checks.counts["contradicts"]) == (1, 2, 1)
-    html = index.headline(tallied(), link)
+    html = ledger_table.headline(tallied(), link)
     assert Balance(html).open == [] and "1 of 3</span> tested claims about training" in html
     assert "0 of 2 replicate" in html and "1 of 2 hold" in html
 
@@ -289,7 +288,7 @@ def test_colours_of_verdicts_stand_out_from_paper(theme):
 def test_without_a_run_pages_say_so(tmp_path):
     rows = contents.load_rows(tmp_path / "ledger.json", [claim("one")])
     assert [row.verdict for row in rows] == ["not run"]
-    assert "make book" in index.headline(rows, link)
+    assert "make book" in ledger_table.headline(rows, link)
     assert "make book" in run_record.chapters_table([], rows, link)
 
 

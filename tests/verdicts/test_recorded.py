@@ -11,7 +11,7 @@ from notebook_project import add_notebook, make_project
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
-from bertology_utils.pages import contents, index, layout
+from bertology_utils.pages import contents, layout, ledger_table
 from bertology_utils.project import Job
 from bertology_utils.provenance import commit
 from bertology_utils.running.freshness import fingerprint
@@ -135,9 +135,9 @@ def test_the_index_tells_how_the_recorded_verdicts_are_spread():
     kept = {"model": "pocket-minilm", "profile": "live", "recorded": True}
     rows = [row(kept | {"verdict": verdict}) for verdict in ("replicates", "contradicts", "not testable here")]
     ran = contents.Row(claim("two"), ({**kept, "recorded": False, "verdict": "replicates"},))
-    text = index.headline([*rows, ran], str)
+    text = ledger_table.headline([*rows, ran], str)
     cells = re.findall("<td>(.*?)</td>", text.partition("pocket-minilm")[2])
-    assert cells == ["generated", "1 of 2", "1", "0", "0 of 0"] and "<table" not in index.headline([], str)
+    assert cells == ["generated", "1 of 2", "1", "0", "0 of 0"] and "<table" not in ledger_table.headline([], str)
 
 
 @pytest.mark.parametrize(("argument", "word"), [("--profile=smoke", "smoke"), ("--seed=3", "seed 0")])
