@@ -16,6 +16,7 @@ import torch
 from IPython.display import HTML, Markdown, display
 from transformers.utils import logging as transformers_logging
 
+from bertology_utils import figures
 from bertology_utils.absent import Absent, absent_in
 from bertology_utils.data.material import EMBEDDED, sources
 from bertology_utils.data.registry import identity as data_identity
@@ -207,6 +208,11 @@ class Chapter:
         """Prose whose numbers come from this run: see `runs.filled`; without runs and values the text as it is."""
         if absent_in([*runs, values]) is None:
             display(Markdown(filled(text, *runs, **values) if runs or values else text))
+
+    def table(self, rows: Any, *, claim: str = "", here: str = "", caption: str = "") -> figures.Figure | None:
+        """A table; as with `Runs.bars`, the caption tells what the `claim`'s study showed, then what is seen `here`."""
+        study = claim_by_id(claim).figure if claim else None
+        return figures.table(rows, caption=" ".join(filter(None, (caption, study, here))))
 
     def conclude(self, themes: Themes) -> None:
         """The chapter's synthesis: what replicates, what does not and why it might not; see `conclusions`."""
