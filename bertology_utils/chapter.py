@@ -16,6 +16,7 @@ import torch
 from IPython.display import HTML, Markdown, display
 from transformers.utils import logging as transformers_logging
 
+from bertology_utils import figures
 from bertology_utils.absent import Absent, absent_in
 from bertology_utils.data.material import EMBEDDED, sources
 from bertology_utils.data.registry import identity as data_identity
@@ -208,6 +209,11 @@ class Chapter:
         if absent_in([*runs, values]) is None:
             display(Markdown(filled(text, *runs, **values) if runs or values else text))
 
+    def table(self, rows: Any, *, claim: str = "", here: str = "", caption: str = "") -> figures.Figure | None:
+        """A table; as with `Runs.bars`, the caption tells what the `claim`'s study showed, then what is seen `here`."""
+        study = claim_by_id(claim).figure if claim else None
+        return figures.table(rows, caption=" ".join(filter(None, (caption, study, here))))
+
     def conclude(self, themes: Themes) -> None:
         """The chapter's synthesis: what replicates, what does not and why it might not; see `conclusions`."""
         statements = {result["id"]: claim_by_id(result["id"]).statement for result in self.results}
@@ -259,7 +265,7 @@ class Chapter:
         }
         self.results.append(result)
         self.seconds[claim.id], self._clock = time.perf_counter() - self._clock, time.perf_counter()
-        display(HTML(cards.verdict_card(cards.card_of(claim, result, tested.model, tested.twins))))
+        display(HTML(cards.verdict_card(claim, result, tested.model, tested.twins)))
 
 
 def _answer(found: Answer) -> str:
@@ -279,7 +285,7 @@ def _answer(found: Answer) -> str:
         f"matter. Small dots: untrained twins. Cut at {SHOWN[0]:.0f} and {SHOWN[1]:.0f}."
     )
     groups = {heading: list(rows) for heading, rows in found.rows.items()}
-    figure = dots(groups, {label: panel}, bands=[1.0], caption=caption)._repr_html_() if panel else ""
+    figure = dots(groups, {label: panel}, bands=[1.0], caption=caption, narrow=True)._repr_html_() if panel else ""
     return cards.answer_card(found.sentences, figure)
 
 

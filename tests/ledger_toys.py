@@ -1,16 +1,17 @@
 """Invented claims and results, and a reader of HTML that checks its tags."""
 
 from html.parser import HTMLParser
-from types import SimpleNamespace
+from typing import Any
+
+from bertology_utils.verdicts.claims import Claim
 
 VOID = {"input", "br", "img"}
 
 
-def claim(name, **changes):
+def claim(name: str, **changes: Any) -> Claim:
     fields = {"id": name, "section": "4.1 Syntax", "notebook": "syntax", "kind": "contested", "statement": f"<{name}>",
-              "studies": ("tenney2019bert",), "published": None, "contested_with": (), "specific": True,
-              "checks": None, "amendment": "", "study": None}  # fmt: skip
-    return SimpleNamespace(**fields | changes)
+              "studies": ("tenney2019bert",), "pattern": "more than half"}  # fmt: skip
+    return Claim(**fields | changes)
 
 
 def result(verdict, control="contradicts", **changes):
@@ -32,7 +33,7 @@ class Balance(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.texts = [], []
-        self.feed(text)
+        self.feed(str(text))
 
     def handle_startendtag(self, tag, attrs):
         pass

@@ -19,6 +19,7 @@ FOUNDATIONS = (
     "samples",
     "estimation",
     "statistics",
+    "templates",
     "provenance",
     "project",
     "families",

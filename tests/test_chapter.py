@@ -10,6 +10,7 @@ from bertology_utils.absent import Absent
 from bertology_utils.chapter import Chapter, Runs
 from bertology_utils.errors import BertologyError
 from bertology_utils.samples import by_unit
+from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.judging import judged_again
 
 
@@ -29,6 +30,14 @@ def test_measure_runs_one_closure_on_both(chapter):
 
 def test_scale_follows_the_profile(chapter):
     assert chapter.scale(smoke=1, live=2, full=3) == 1
+
+
+def test_a_table_tells_what_the_study_of_its_claim_showed(chapter):
+    claim = next(claim for claim in load_claims() if claim.figure)
+    shown = chapter.table([{"word": "cat"}], claim=claim.id, caption="Words.", here="One here.")
+    assert shown.caption == f"Words. {claim.figure} One here."
+    assert chapter.table([{"word": "cat"}], caption="Words.").caption == "Words."
+    assert chapter.table(Absent("no head")) is None
 
 
 def predicting(chapter, **fields):

@@ -100,6 +100,7 @@ def test_the_build_refuses_stale_chapters_and_does_nothing_twice(root, monkeypat
     for job in plan(root):
         pretend_executed(job)
     assert [build.build(root), build.build(root)] == [True, False] and len(built) == 1
+    assert (root / "_build" / "html" / "book" / "ledger.csv").is_file()  # beside its page
     (root / "book").mkdir()
     (root / "book" / "index.md").write_text("# A page\n")
     assert build.build(root) and len(built) == 2

@@ -31,8 +31,8 @@ def test_all_models_together_fit_the_repository():
 
 @pytest.mark.parametrize("name", embedded_models())
 def test_the_recorded_scores_are_those_of_these_weights(name):
-    rows = [row for row in read_scores(ROOT / SCORES) if row["model"] == name]
-    assert len(rows) == 24 and {row["model_sha256"] for row in rows} == {load(name).sha256}
+    rows = read_scores(ROOT / SCORES).loc[name]
+    assert len(rows) == 24 and set(rows["model_sha256"]) == {load(name).sha256}
 
 
 def test_recorded_runs_are_those_of_these_weights():

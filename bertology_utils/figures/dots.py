@@ -6,6 +6,7 @@ Depends on style and html.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from bertology_utils.absent import unless_absent
 from bertology_utils.figures.html import INK, Figure
 from bertology_utils.figures.style import CONTROL, PALETTE, dress
 
+NARROW, LETTERS, ROWS = 3.7, 52, 3  # inches and letters of a line on a phone, and rows that an item takes there
 FAR = 3  # a row is cut off where its mean is this many times the next one's
 
 
@@ -37,33 +39,38 @@ def dots(
     *,
     bands: Sequence[float] = (),
     caption: str = "",
+    narrow: bool = False,
 ) -> Figure:
     """Rows under their group's heading, one panel for each measure, zero marked.
 
     bands: half the width of the grey band around zero, one a panel; a clear mean is filled, another one hollow. A row
-    far outside the others is drawn as an arrow at the edge with its number, so that the others can be read.
+    far outside the others is drawn as an arrow at the edge with its number, so that the others can be read. narrow: the
+    words of a row stand above it and not beside it, so that a single panel fits a phone.
     """
-    places, headings = _places(groups)
-    size = (4.4 + 2.2 * len(panels), 1.1 + 0.24 * (len(places) + len(headings)))
+    places, headings = _places(groups, ROWS if narrow else 1)
+    width = NARROW if narrow else 4.4 + 2.2 * len(panels)
+    size = (width, 1.1 + (0.2 if narrow else 0.24) * (max([*places.values(), *headings.values()]) + 1))
     drawing = Drawing(figsize=size, layout="constrained")
     drawing.patch.set_alpha(0)
     all_axes = drawing.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (label, rows), band in zip(all_axes, panels.items(), bands or [0.0] * len(panels), strict=True):
         dress(axes, label, "")
-        axes.axvspan(-band, band, color=CONTROL, alpha=0.18, linewidth=0)
-        axes.axvline(0, color=INK, linewidth=1)
+        lines = [(y - 0.45, y + 0.45) for y in places.values()] if narrow else [(-1, max(places.values()) + 1)]
+        for low, high in lines:  # where words are none
+            axes.fill_betweenx([low, high], -band, band, color=CONTROL, alpha=0.18, linewidth=0)
+            axes.plot([0, 0], [low, high], color=INK, linewidth=1)
         _draw_rows(axes, rows, places)
-    _label_rows(all_axes[0], places, headings)
+    (_words_above if narrow else _label_rows)(all_axes[0], places, headings)
     return Figure(drawing, _alt(panels), _frame(groups, panels), caption)
 
 
-def _places(groups: Mapping[str, Sequence[str]]) -> tuple[dict[str, int], dict[str, int]]:
-    """Row number of every item and of every heading, from the top."""
+def _places(groups: Mapping[str, Sequence[str]], step: int) -> tuple[dict[str, int], dict[str, int]]:
+    """Row number of every item and of every heading, from the top; step: rows that an item takes."""
     places, headings, row = {}, {}, 0
     for heading, names in groups.items():
         headings[heading] = row
-        places |= {name: row + place for place, name in enumerate(names, 1)}
-        row += len(names) + 1
+        places |= {name: row + step * place for place, name in enumerate(names, 1)}
+        row += step * len(names) + 1
     return places, headings
 
 
@@ -101,6 +108,19 @@ def _label_rows(axes: Axes, places: Mapping[str, int], headings: Mapping[str, in
             text.set_fontweight("bold")
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(max(labels) + 0.7, min(labels) - 0.7)
+
+
+def _words_above(axes: Axes, places: Mapping[str, int], headings: Mapping[str, int]) -> None:
+    """Each row's words above its marks, from the left edge on, in two lines where they are long."""
+    look = {"transform": axes.get_yaxis_transform(), "va": "bottom", "fontsize": 9, "color": INK}
+    for name, row in places.items():
+        axes.text(0, row - 0.5, fill(name, LETTERS), **look)
+    for heading, row in headings.items():
+        axes.text(0, row + 0.5, heading, weight="bold", **look)
+    axes.grid(visible=False)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(max(places.values()) + 0.7, -0.7)
 
 
 def _alt(panels: Mapping[str, Mapping[str, Dots]]) -> str:

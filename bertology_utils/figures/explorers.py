@@ -9,49 +9,42 @@ script a reader sees the small multiples, or the table.
 from __future__ import annotations
 
 import base64
-import html
 import io
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.colors import to_rgb
 from matplotlib.image import imsave
 
 from bertology_utils.absent import unless_absent
 from bertology_utils.errors import BertologyError
-from bertology_utils.figures.html import Figure, table_html
+from bertology_utils.figures.html import Figure, TableView
 from bertology_utils.figures.style import PALETTE, is_control
-
-PARTS = ("css", "js")
+from bertology_utils.templates import render
 
 
 @dataclass(frozen=True)
 class Explorer(Figure):
     """A figure that answers to mouse, touch and keyboard.
 
-    kind: which part of the script runs it; body: what is seen without the script; data: what the script reads;
-    opened: whether the table stands open where no script folds it.
+    kind: which part of the script runs it; grids and marks: what is seen without the script; data: what the script
+    reads; opened: whether the table stands open where no script folds it.
     """
 
     kind: str = ""
-    body: str = ""
-    data: str = "{}"
+    grids: Sequence[Mapping[str, object]] = ()
+    marks: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, object] = field(default_factory=dict)
     opened: bool = False
 
     def _repr_html_(self) -> str:
-        style, script = (files(__package__).joinpath(f"explorers.{part}").read_text("utf-8") for part in PARTS)
-        caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
-        return (
-            f'<style>{style}</style><figure class="house-figure explorer" data-kind="{self.kind}">'
-            f'<div class="explorer-panes">{self.body}</div>{caption}'
-            f'<details class="figure-table"{" open" if self.opened else ""}><summary>Table behind the figure</summary>'
-            f"{table_html(self.table, self.alt)}</details>"
-            f'<script type="application/json">{self.data}</script></figure><script>{script}</script>'
-        )
+        folder = files(__package__)
+        style, script = (Markup(folder.joinpath(f"explorers.{part}").read_text("utf-8")) for part in ("css", "js"))
+        return render("explorer.html", figure=self, data=TableView.of(self.table), style=style, script=script)
 
 
 Ranked = list[list[list[tuple]]]
@@ -116,9 +109,9 @@ def attention_explorer(
         "start": names.index(next(iter(marks), names[0])),
         "views": {name: base64.b64encode(quantised(maps).tobytes()).decode() for name, maps in views.items()},
     }
-    body = "".join(_grid(name, maps, units, {} if is_control(name) else marks) for name, maps in views.items())
+    grids = [_grid(name, maps, units, {} if is_control(name) else marks) for name, maps in views.items()]
     table = _head_table(units, next(iter(views.values())), names, marks)
-    return Explorer(None, alt, table, caption, kind="attention", body=body + _legend(marks), data=_json(data))
+    return Explorer(None, alt, table, caption, kind="attention", grids=grids, marks=marks, data=data)
 
 
 @unless_absent
@@ -142,7 +135,7 @@ def layer_explorer(views: Mapping[str, LayerView], *, start: int = 0, caption: s
         "start": start,
         "views": {name: _layer_data(each, {old: new for new, old in enumerate(near)}) for name, each in views.items()},
     }
-    return Explorer(None, alt, table, caption, kind="layers", data=_json(data), opened=True)
+    return Explorer(None, alt, table, caption, kind="layers", data=data, opened=True)
 
 
 # --- attention ------------------------------------------------------------------------------------------------------
@@ -158,27 +151,12 @@ def _checked_grid(units: Sequence[str], views: Mapping[str, np.ndarray]) -> tupl
     return shape[:2]
 
 
-def _grid(name: str, maps: np.ndarray, units: Sequence[str], marks: Mapping[str, str]) -> str:
+def _grid(name: str, maps: np.ndarray, units: Sequence[str], marks: Mapping[str, str]) -> dict[str, object]:
     """One model's small multiples with their axes; the frames are elements of the page, so that they print sharply."""
     layers, heads = maps.shape[:2]
-    columns, rows = ("".join(f"<span>{i + 1}</span>" for i in range(size)) for size in (heads, layers))
-    frames = "".join('<span style="grid-area:{} / {}"></span>'.format(*mark.split("-")) for mark in marks)
-    alt = html.escape(f"{name}: {layers} layers (rows) by {heads} heads (columns) over “{' '.join(units)}”", quote=True)
-    return (
-        f'<div class="explorer-map" style="--rows:{layers};--columns:{heads}">'
-        f"<p>{html.escape(name)}: rows are layers, columns heads</p>"
-        f'<div class="explorer-columns" aria-hidden="true">{columns}</div>'
-        f'<div class="explorer-rows" aria-hidden="true">{rows}</div><div class="explorer-tiles">'
-        # The theme puts a light sheet under pictures in the dark; class and style keep it away from this one.
-        '<img class="dark-light" style="background:none;padding:0;border-radius:0" '
-        f'src="data:image/png;base64,{_bitmap(maps)}" alt="{alt}">'
-        f'<div class="explorer-grid">{frames}</div></div></div>'
-    )
-
-
-def _legend(marks: Mapping[str, str]) -> str:
-    items = "".join(f"<li>{html.escape(f'{mark}: {text}')}</li>" for mark, text in marks.items())
-    return f'<ul class="explorer-marks">{items}</ul>' if items else ""
+    frames = [" / ".join(mark.split("-")) for mark in marks]
+    sentence = " ".join(units)
+    return dict(name=name, layers=layers, heads=heads, sentence=sentence, frames=frames, bitmap=_bitmap(maps))
 
 
 def _bitmap(maps: np.ndarray) -> str:
@@ -243,8 +221,3 @@ def _rounded(value: object) -> object:
     if isinstance(value, float):
         return None if value != value else round(value, 3)
     return value
-
-
-def _json(data: object) -> str:
-    """Compact JSON that cannot end the script element it stands in."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

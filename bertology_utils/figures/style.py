@@ -23,6 +23,7 @@ OPEN_MARKERS = "Dos^vP"  # of published figures, one for each source
 CONTROL_WORDS = ("twin", "control", "random", "shuffl", "untrained", "permuted")
 
 _MARKERS = "os^vPX"
+_DASHES = ("-", (0, (6, 1.5, 1, 1.5)), (0, (1, 1.2)))  # of the first six series, the next six, and so on
 _DRAWS = 1000
 
 
@@ -85,13 +86,18 @@ def is_control(name: str, controls: Sequence[str] = ()) -> bool:
 
 
 def style_of(rank: int, control: bool) -> dict[str, object]:
-    """Line style of the series at `rank`: dashed grey for a control, else the next colour and marker."""
+    """Line style of the series at `rank`: dashed grey for a control, else the next colour and marker.
+
+    From the seventh series on colours come again, with other dashes and hollow markers.
+    """
     marker = _MARKERS[rank % len(_MARKERS)]
     if control:
         return {"color": CONTROL, "linestyle": "--", "linewidth": 1.6, "marker": marker, "markersize": 4}
+    again, place = divmod(rank, len(PALETTE))
     return {
-        "color": PALETTE[rank % len(PALETTE)],
-        "linestyle": "-",
+        "color": PALETTE[place],
+        "linestyle": _DASHES[again % len(_DASHES)],
+        "markerfacecolor": "none" if again else PALETTE[place],
         "linewidth": 2.2,
         "marker": marker,
         "markersize": 5,

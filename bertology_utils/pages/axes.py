@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from markupsafe import Markup
-
 from bertology_utils.families import is_member
-from bertology_utils.pages.templates import render
 from bertology_utils.project import DEFAULT_MODEL
-from bertology_utils.statistics import short, short_ends
+from bertology_utils.templates import render
 from bertology_utils.verdicts.conflicts import Axis, Conflict
 
 ROOM = 0.12  # of the axis' length, to each side of all that is drawn
@@ -66,56 +63,15 @@ def in_order(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     )
 
 
-def strip(axis: Axis, entries: Sequence[Mapping[str, Any]]) -> Markup:
+def name_of(run: Mapping[str, Any]) -> str:
+    """A run as tables name it: `pocket-bert, real data`."""
+    return f"{run['model']}, {DATA.get(run['profile'], run['profile'])}"
+
+
+def strip(axis: Axis, entries: Sequence[Mapping[str, Any]]) -> str:
     """Every run's value between the two regions, row by row; empty where no record holds samples."""
     entries = in_order(entries)
-    if not entries:
-        return Markup("")
-    track = track_of(axis, entries)
-    drawn = regions(axis, track)
-    lanes = [
-        _lane(track, entry, row) | {"regions": [region for region in drawn if region["row"] in (None, row)]}
-        for row in axis.rows
-        for entry in entries
-    ]
-    published = [(label, short(value), track.place(value)) for label, value in entries[0]["published"].items()]
-    return render(
-        "strip.html",
-        axis=axis,
-        lanes=lanes,
-        regions=drawn,
-        open=len(lanes) <= FEW,
-        several=len(axis.rows) > 1,
-        published=published,
-        ends=(short(track.low), short(track.high)),
-    )
-
-
-def _lane(track: Track, entry: Mapping[str, Any], row: str) -> dict[str, Any]:
-    value, low, high = entry["rows"][row]
-    twin = entry["twins"][row][0]
-    return {
-        "name": f"{entry['model']}, {DATA.get(entry['profile'], entry['profile'])}",
-        "row": row,
-        "marks": _marks(track, entry["rows"][row], twin),
-        "text": f"{short(value)} [{', '.join(short_ends(low, high))}]",
-        "twin": short(twin),
-    }
-
-
-def _marks(track: Track, measured: Sequence[float], twin: float) -> dict[str, Any]:
-    value, low, high = measured
-    left, width = track.span(low, high)
-    return {"left": left, "width": width, "value": track.place(value), "twin": track.place(twin)}
-
-
-def regions(axis: Axis, track: Track) -> list[dict[str, Any]]:
-    """Both predicted regions on a track, cut off at its ends."""
-    return [
-        dict(zip(("left", "width"), track.span(side.region.low, side.region.high), strict=True))
-        | {"label": side.label, "place": place, "text": side.region.text, "because": side.because, "row": side.row}
-        for place, side in enumerate(axis.sides)
-    ]
+    return render("strip.html", axis=axis, entries=entries, track=track_of(axis, entries), few=FEW, name_of=name_of)
 
 
 TOLD = {
@@ -133,28 +89,9 @@ def verdict_words(axis: Axis, outcome: str) -> str:
     return TOLD[outcome] if place is None else f"for “{axis.sides[place].label}”"
 
 
-def overview(
-    conflicts: Sequence[Conflict], entries: Sequence[Mapping[str, Any]], address: Callable[[str], str]
-) -> Markup:
-    """The picture of all axes: the book's own run between the regions of each conflict that has an axis.
-
-    address: the link to a conflict's axis in its chapter.
-    """
-    lines = [_overview_line(c.axis, c.about, entries, address) for c in conflicts if c.axis]
-    return render("axes.html", lines=lines)
-
-
-def _overview_line(axis: Axis, about: str, entries: Sequence[Mapping[str, Any]], address: Callable[[str], str]):
-    mine = [entry for entry in entries if entry["axis"] == axis.name]
-    shown = next((e for e in in_order(mine) if (e["model"], e["profile"]) == (DEFAULT_MODEL, "live")), None)
-    track = track_of(axis, [shown] if shown else [])
-    marks = [_marks(track, shown["rows"][row], shown["twins"][row][0]) for row in axis.rows] if shown else []
-    return {
-        "about": about,
-        "address": address(axis.notebook) + f"#conflict-{axis.name}" if shown else "",
-        "regions": regions(axis, track),
-        "marks": marks,
-        "published": [track.place(value) for value in shown["published"].values()] if shown else [],
-        "outcome": verdict_words(axis, shown["outcome"]) if shown else "not run yet",
-        "kind": "won" if shown and shown["outcome"] in ("first", "second") else "open",
-    }
+def overview(conflicts: Sequence[Conflict], entries: Sequence[Mapping[str, Any]], link: Callable[[str], str]) -> str:
+    """The picture of all axes: the book's own run between the regions of each conflict that has an axis."""
+    shown = {e["axis"]: e for e in entries if (e["model"], e["profile"]) == (DEFAULT_MODEL, "live")}
+    found = [(c, shown.get(c.axis.name)) for c in conflicts if c.axis]
+    lines = [(conflict, entry, track_of(conflict.axis, [entry] if entry else [])) for conflict, entry in found]
+    return render("axes.html", lines=lines, link=link, verdict_words=verdict_words)

@@ -37,13 +37,6 @@ def all_results(root: Path) -> list[dict]:
     return collect_records(record_paths(root), recorded_paths(root))
 
 
-def all_axes(root: Path) -> list[dict]:
-    """What fresh runs here and records in the repository say on the axes of conflicts."""
-    from bertology_utils.verdicts.conflicts import read_settled
-
-    return read_settled([*record_paths(root), *recorded_paths(root)])
-
-
 def is_shown(root: Path, path: Path) -> bool:
     """Whether a record is of a real profile and still says what its sources would say."""
     record = read_json(path)
@@ -74,21 +67,12 @@ def source_files(root: Path) -> list[Path]:
     return sorted(path for path in found if path.stat().st_size <= LARGEST_SOURCE)
 
 
-def source_hash(root: Path) -> str:
-    """Hash over the names and contents of all sources of the book."""
-    return digest({str(path.relative_to(root)): file_hash(path) for path in source_files(root)})
-
-
-def sphinx_environment(root: Path) -> dict[str, str]:
-    """The package importable, and no network."""
-    path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
-    return dict(os.environ) | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-
-
 def jupyter_book(root: Path) -> None:
-    """Run jupyter-book with warnings as errors; its log is kept under `_build/`, its warnings are shown on failure."""
+    """Run jupyter-book without network and with warnings as errors; its log is kept under `_build/`, its warnings are
+    shown on failure."""
     command = [*COMMAND, "build", ".", "-W", "-n", "--keep-going", "--all"]
-    environment = sphinx_environment(root)
+    path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     result = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, errors="replace")
     text = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout + result.stderr)
     log = root / "_build" / "build.log"
@@ -107,15 +91,19 @@ def build(root: Path, force: bool = False) -> bool:
 
     Raises `BertologyError` where a chapter is missing or stale, or where the build warns.
     """
+    from bertology_utils.verdicts.conflicts import read_settled
     from bertology_utils.verdicts.ledger import write_ledger
 
     require_fresh(plan(root))
-    write_ledger(all_results(root), root / "_executed")
-    write_json(root / "_executed" / AXES, all_axes(root))
-    stamp, current = root / "_build" / "bertology.json", {"hash": source_hash(root)}
+    results = all_results(root)
+    write_ledger(results, root / "_executed")
+    write_json(root / "_executed" / AXES, read_settled([*record_paths(root), *recorded_paths(root)]))
+    hashes = {str(path.relative_to(root)): file_hash(path) for path in source_files(root)}
+    stamp, current = root / "_build" / "bertology.json", {"hash": digest(hashes)}
     if not force and read_json(stamp) == current and (root / "_build" / "html" / "index.html").is_file():
         return False
     stamp.unlink(missing_ok=True)
     jupyter_book(root)
+    write_ledger(results, root / "_build" / "html" / "book")  # beside the page, for scripts
     write_json(stamp, current)
     return True

@@ -1,6 +1,6 @@
 """What the generated pages say, before it is HTML: claims with results, outcomes of conflicts, run records.
 
-Depends on `ledger`, on `families` for names of models, and on what a run and a build leave under `_executed/`:
+Depends on `claims`, on `families` for names of models, and on what a run and a build leave under `_executed/`:
 `ledger.json` and one record a chapter. Everything here is computed from those files; no verdict and no number is
 written by hand.
 """
@@ -8,20 +8,16 @@ written by hand.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.families import is_member
 from bertology_utils.project import DEFAULT_MODEL, is_untrained
-from bertology_utils.statistics import short
 from bertology_utils.verdicts import predictions
-from bertology_utils.verdicts.claims import load_claims, published_text
+from bertology_utils.verdicts.claims import Claim, load_claims
 from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
     NOT_SPECIFIC,
@@ -41,38 +37,16 @@ SHARES = (REPLICATES, NOT_SPECIFIC, WEAKER, predictions.UNDERPOWERED, UNABLE, CO
 
 @dataclass(frozen=True)
 class Row:
-    """One claim as the ledger page shows it; `results` are the objects of `ledger.json`.
+    """One claim with what the runs say of it: the objects of `ledger.json`."""
 
-    Attributes:
-        study: what the study itself found, as values of the samples that the prediction names.
-        checks: what the test checks where that is no claim about training: a size, a definition, the architecture.
-        amended: whether its test was changed when results were known.
-    """
-
-    id: str
-    section: str
-    notebook: str
-    kind: str
-    statement: str
-    studies: tuple[str, ...]
-    published: str = ""
-    study: str = ""
-    contested_with: tuple[str, ...] = ()
-    specific: bool = True
-    checks: str | None = None
-    amended: bool = False
+    claim: Claim
     results: tuple[dict[str, Any], ...] = ()
-
-    @property
-    def about_training(self) -> bool:
-        """Whether training could make the claim true; the others are a tally of instruments and arithmetic."""
-        return self.specific and not self.checks
 
     @property
     def live(self) -> dict[str, Any] | None:
         """The result that the book's own pages show: the default model, profile `live`; else another trained one."""
-        own = [r for r in self.results if r.get("profile") == "live" and not r.get("recorded") and _is_trained(r)]
-        return next(iter(sorted(own, key=lambda result: result.get("model") != DEFAULT_MODEL)), None)
+        own = [r for r in self.results if r.get("profile") == "live" and not r.get("recorded") and is_trained(r)]
+        return min(own, key=lambda result: result.get("model") != DEFAULT_MODEL, default=None)
 
     @property
     def recorded(self) -> tuple[dict[str, Any], ...]:
@@ -80,7 +54,7 @@ class Row:
 
         Rungs, seeds and checkpoints are told as a series, by `emergence`.
         """
-        kept = [r for r in self.results if r.get("recorded") and _is_trained(r) and not is_member(str(r.get("model")))]
+        kept = [r for r in self.results if r.get("recorded") and is_trained(r) and not is_member(str(r.get("model")))]
         newest = sorted(kept, key=lambda result: str(result.get("date", "")), reverse=True)
         return tuple(sorted(newest, key=lambda result: result.get("profile") != "full"))
 
@@ -90,21 +64,12 @@ class Row:
         return verdict_of(self.live)
 
 
-@dataclass(frozen=True)
-class Record:
-    """One executed chapter; `facts` is the `run` entry of its record."""
-
-    profile: str
-    model: str
-    chapter: str
-    facts: dict[str, Any] = field(hash=False)
-
-
-def _is_trained(result: dict[str, Any]) -> bool:
+def is_trained(result: Mapping[str, Any]) -> bool:
+    """Whether a result is of a trained model."""
     return not is_untrained(str(result.get("model", "")))
 
 
-def verdict_of(result: dict[str, Any] | None) -> str:
+def verdict_of(result: Mapping[str, Any] | None) -> str:
     """The verdict of one result, brought to the fixed vocabulary (`not testable here (reason)` loses its reason)."""
     if not result or not result.get("verdict"):
         return NOT_RUN
@@ -112,38 +77,15 @@ def verdict_of(result: dict[str, Any] | None) -> str:
     return NOT_TESTABLE if verdict.startswith("not testable") else verdict
 
 
-def load_rows(ledger: Path, claims: Iterable[Any] | None = None) -> list[Row]:
+def load_rows(ledger: Path, claims: Iterable[Claim] | None = None) -> list[Row]:
     """All claims in the order of the claims files, each with its results from `ledger.json` (none without that)."""
     return rows_of(read_valid_json(ledger, default=[]), claims)
 
 
-def rows_of(entries: Iterable[dict[str, Any]], claims: Iterable[Any] | None = None) -> list[Row]:
+def rows_of(entries: Iterable[dict[str, Any]], claims: Iterable[Claim] | None = None) -> list[Row]:
     """The same from the entries of `ledger.json`."""
     found = {entry["id"]: entry.get("results") or [] for entry in entries}
-    return [_row(claim, found.get(claim.id, [])) for claim in (load_claims() if claims is None else claims)]
-
-
-def _row(claim: Any, results: list[dict[str, Any]]) -> Row:
-    return Row(
-        id=claim.id,
-        section=claim.section,
-        notebook=claim.notebook,
-        kind=claim.kind,
-        statement=claim.statement,
-        studies=tuple(claim.studies),
-        published=published_text(claim.published),
-        study=study_text(claim.study or {}),
-        contested_with=tuple(claim.contested_with),
-        specific=claim.specific,
-        checks=claim.checks,
-        amended=bool(claim.amendment),
-        results=tuple(results),
-    )
-
-
-def study_text(values: Mapping[str, float]) -> str:
-    """A study's own values in words: `best layer 0.82, chain 0.4`."""
-    return ", ".join(f"{name.replace('_', ' ')} {short(value)}" for name, value in values.items())
+    return [Row(claim, tuple(found.get(claim.id, []))) for claim in (load_claims() if claims is None else claims)]
 
 
 def read_valid_json(path: Path, default: Any) -> Any:
@@ -158,10 +100,11 @@ def read_valid_json(path: Path, default: Any) -> Any:
         ) from error
 
 
-def outcome(first: str, second: str) -> str:
+def outcome(*verdicts: str) -> str:
     """What a run says on two claims that pull apart: `first`, `second`, `both`, `neither` or `open`.
 
-    A side is supported only if it replicates and training is why, and the other one is contradicted.
+    A side is supported only if it replicates and training is why, and the other one is contradicted. A conflict that is
+    split within a single claim has no side to support.
     """
     pairs = {
         (REPLICATES, CONTRADICTS): "first",
@@ -169,18 +112,7 @@ def outcome(first: str, second: str) -> str:
         (REPLICATES, REPLICATES): "both",
         (CONTRADICTS, CONTRADICTS): "neither",
     }
-    return pairs.get((first, second), "open")
-
-
-def conflict_outcome(pair: Iterable[str], rows: Mapping[str, Row]) -> str:
-    """The outcome of a conflict; one that is split within a single entry has no side to support."""
-    verdicts = [rows[name].verdict for name in pair]
-    return outcome(*verdicts) if len(verdicts) > 1 else "open"
-
-
-def verdict_counts(rows: Iterable[Row]) -> Counter[str]:
-    """How many claims have each live verdict."""
-    return Counter(row.verdict for row in rows)
+    return pairs.get(verdicts, "open")
 
 
 def result_of(row: Row, model: str, profile: str, specimens: Collection[str] = ()) -> dict[str, Any] | None:
@@ -199,7 +131,7 @@ def control_verdict(result: Mapping[str, Any]) -> str:
 
 def is_tested(result: Mapping[str, Any] | None) -> bool:
     """Whether a result says more than that the claim cannot be tested."""
-    return bool(result) and verdict_of(dict(result)) not in (NOT_RUN, NOT_TESTABLE)
+    return bool(result) and verdict_of(result) not in (NOT_RUN, NOT_TESTABLE)
 
 
 def deciding_clause(result: Mapping[str, Any]) -> str:
@@ -208,18 +140,12 @@ def deciding_clause(result: Mapping[str, Any]) -> str:
     return clauses[predictions.deciding(clauses)].text if clauses else ""
 
 
-def load_records(executed: Path) -> list[Record]:
-    """Every chapter record below `_executed/<profile>/<model>/`, sorted, save smoke runs: they test the code."""
-    records = []
+def load_records(executed: Path) -> list[dict[str, Any]]:
+    """The `run` entry of every chapter's record below `_executed/<profile>/<model>/`, save smoke runs, which test the
+    code; sorted by profile, model and file."""
+    found = []
     for path in sorted(path for path in executed.glob("*/*/*.json") if path.parts[-3] != "smoke"):
         facts = read_valid_json(path, {})
-        facts = facts.get("run", facts)
-        records.append(
-            Record(facts.get("profile", path.parts[-3]), facts.get("model", path.parts[-2]), path.stem, facts)
-        )
-    return records
-
-
-def load_systems(path: Path = SYSTEMS) -> list[dict[str, Any]]:
-    """The systems and methods that the survey names, in its order."""
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+        own = {"profile": path.parts[-3], "model": path.parts[-2], "chapter": path.stem}
+        found.append(own | facts.get("run", facts) | {"chapter": path.stem})
+    return found

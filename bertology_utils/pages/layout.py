@@ -1,21 +1,35 @@
-"""How an executed chapter is laid out on its page: the answer first, and telling without code. Depends on nothing.
+"""What an executed chapter becomes on its page: the answer first, telling without code, recorded results on its cards.
 
-The notebook in the repository keeps all of its code; only the copy that the page is made of changes.
+The notebook in the repository keeps all of its code; only the copy that the page is made of changes. Depends on
+`contents` for the recorded results.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from bertology_utils.pages.contents import Row, verdict_of
+from bertology_utils.templates import render
 
 CHAPTER = "chapter"
 TELLING = {"say", "test", "settle", "conclude", "not_testable", "close"}
 ANSWER = '<section class="chapter-answer"'
+CARD = re.compile(r'<section class="verdict-card [^>]*id="claim-([^"]+)"')
+FOOT = '<p class="verdict-foot">'
 HIDDEN = "remove-input"
 PARAMETERS = {"parameters", "injected-parameters"}  # the page ends with a line that says them
+Notebook = dict[str, Any]
 
 
-def laid_out(notebook: dict[str, Any]) -> dict[str, Any]:
+def as_page(notebook: Notebook, rows: Mapping[str, Row]) -> Notebook:
+    """The executed notebook as its page shows it."""
+    return stamped(laid_out(with_recorded(notebook, rows)))
+
+
+def laid_out(notebook: Notebook) -> Notebook:
     """The notebook with its answer below its title, and without the code of cells that only tell or judge."""
     cells = notebook["cells"]
     for cell in cells:
@@ -25,7 +39,9 @@ def laid_out(notebook: dict[str, Any]) -> dict[str, Any]:
     answers = [output for cell in cells for output in _taken_out(cell)]
     if answers:
         place = next((i for i, cell in enumerate(cells) if cell["cell_type"] == "markdown"), 0) + 1
-        cells.insert(place, _cell_of(answers))
+        source = "# what this chapter finds"  # a cell without code would be left out, with its outputs
+        cell = {"cell_type": "code", "execution_count": None, "id": "chapter-answer", "outputs": answers}
+        cells.insert(place, cell | {"source": source, "metadata": {"tags": [HIDDEN]}})
     return notebook
 
 
@@ -49,12 +65,35 @@ def _tells(statement: ast.stmt) -> bool:
 def _taken_out(cell: dict[str, Any]) -> list[dict[str, Any]]:
     """The outputs of a cell that are the chapter's answer, which it loses."""
     outputs = cell.get("outputs", [])
-    found = [output for output in outputs if ANSWER in "".join(output.get("data", {}).get("text/html", ""))]
+    found = [output for output in outputs if ANSWER in _html(output)]
     cell.update({"outputs": [output for output in outputs if output not in found]} if found else {})
     return found
 
 
-def _cell_of(outputs: list[dict[str, Any]]) -> dict[str, Any]:
-    source = "# what this chapter finds"  # a cell without code would be left out, with its outputs
-    cell = {"cell_type": "code", "execution_count": None, "id": "chapter-answer", "outputs": outputs, "source": source}
-    return cell | {"metadata": {"tags": [HIDDEN]}}
+def _html(output: Mapping[str, Any]) -> str:
+    return "".join(output.get("data", {}).get("text/html", ""))
+
+
+def with_recorded(notebook: Notebook, rows: Mapping[str, Row]) -> Notebook:
+    """The notebook with the recorded results of a claim on its verdict card, above the card's last line."""
+    for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
+        card = CARD.search(_html(output))
+        if card and (kept := rows[card[1]].recorded):
+            output["data"]["text/html"] = _html(output).replace(FOOT, f"{recorded_line(kept)}{FOOT}")
+    return notebook
+
+
+def recorded_line(results: Sequence[Mapping[str, Any]]) -> str:
+    """What other runs in the repository say of a claim, as one line of its verdict card.
+
+    The clause that decides may be another one in each run; its effect, above zero where it is there, is comparable.
+    """
+    return render("recorded.html", results=results, verdict_of=verdict_of)
+
+
+def stamped(notebook: Notebook) -> Notebook:
+    """The notebook with one line at its end that says when, on what and from which commit it was run."""
+    if run := notebook.get("metadata", {}).get("bertology"):
+        cell = {"cell_type": "markdown", "id": "run-stamp", "metadata": {}, "source": render("run_stamp.md", run=run)}
+        notebook["cells"].append(cell)
+    return notebook

@@ -1,24 +1,23 @@
 """Every number of the README about verdicts, as Markdown between two marks, so that nobody types one.
 
-Depends on `tallies` and `contents` for the counts, on `emergence` for the ladder and on `reruns`.
+What is said stands in the template `numbers.md`. Depends on `tallies` and `contents` for the counts, on `emergence` for
+the ladder and on `reruns`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_text, write_text
 from bertology_utils.pages import emergence, specimens, tallies
-from bertology_utils.pages.contents import Row, is_tested, result_of, verdict_of
-from bertology_utils.pages.tallies import Tally
+from bertology_utils.pages.contents import Row, is_tested, is_trained, result_of, verdict_of
+from bertology_utils.pages.run_record import reruns_of
 from bertology_utils.project import DEFAULT_MODEL
-from bertology_utils.verdicts import reruns
-from bertology_utils.verdicts.claims import load_claims
+from bertology_utils.templates import render
 from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
     DECIDED,
@@ -28,17 +27,13 @@ from bertology_utils.verdicts.predictions import (
     UNDERPOWERED,
     WEAKER,
 )
-from bertology_utils.verdicts.reruns import Flips, flips
+from bertology_utils.verdicts.reruns import flips
 
 SECOND = "pocket-minilm"
 BODY = "minilm"  # the second specimen before our training
 MARKS = "<!-- numbers: computed by `bertology ledger --readme README.md` -->", "<!-- end of numbers -->"
-COLUMNS = {
-    f"`{DEFAULT_MODEL}`": (DEFAULT_MODEL, "live"),
-    f"`{SECOND}`": (SECOND, "live"),
-    f"`{DEFAULT_MODEL}`, real data": (DEFAULT_MODEL, "full"),
-    f"`{SECOND}`, real data": (SECOND, "full"),
-}
+LIVE, FULL = "live", "full"
+COLUMNS = ((DEFAULT_MODEL, LIVE), (SECOND, LIVE), (DEFAULT_MODEL, FULL), (SECOND, FULL))
 WORDS = {
     NOT_SPECIFIC: "hold, but no lead over untrained twins is shown",
     WEAKER: "weaker: there, but too small to matter",
@@ -46,6 +41,7 @@ WORDS = {
     UNDERPOWERED: "underpowered: more items or seeds would settle them",
     UNABLE: "the model cannot do the task",
 }
+Run = tuple[str, str]  # model, profile
 
 
 def write_numbers(readme: Path, root: Path, rows: Sequence[Row]) -> None:
@@ -65,8 +61,33 @@ def write_numbers(readme: Path, root: Path, rows: Sequence[Row]) -> None:
 
 def numbers(root: Path, rows: Sequence[Row]) -> str:
     """The table and the sentences below it; what was not run is left out."""
-    paragraphs = (part(root, rows) for part in PARTS)
-    return "\n\n".join(filter(None, [table(root, rows), *paragraphs]))
+    compared = partial(comparison, rows)
+    untrained = {(str(r["model"]), str(r["profile"])) for row in rows for r in row.results if not is_trained(r)}
+    body = [compared((BODY, profile), (SECOND, profile)) for profile in (LIVE, FULL)]
+    ladder = [emergence.outcomes(rows, emergence.columns_of(root), profile) for profile in (LIVE, FULL)]
+    return render(
+        "numbers.md",
+        columns=COLUMNS,
+        own=DEFAULT_MODEL,
+        second=SECOND,
+        body_of=BODY,
+        words=WORDS,
+        scores=specimens.averages(specimens.read_scores(root / specimens.SCORES)),
+        tallies=[tallies.tallies(rows, chooser(*run)) for run in COLUMNS],
+        untested=[sum(not is_tested(r) for r in map(chooser(*run), rows) if r) for run in COLUMNS],
+        entries=len(rows),
+        errors=tallies.errors(tallies.about_training(rows), chooser(DEFAULT_MODEL, LIVE)),
+        specimens=compared((DEFAULT_MODEL, LIVE), (SECOND, LIVE)),
+        real={model: found for model in (DEFAULT_MODEL, SECOND) if (found := compared((model, LIVE), (model, FULL)))},
+        twins=[
+            (*run, *tallies.tallies(rows, partial(result_of, model=run[0], profile=run[1])))
+            for run in sorted(untrained)
+        ],
+        flips=flips(reruns_of(root)[0]),
+        body=[pair for pair in zip(("generated", "real"), body, strict=True) if pair[1]],
+        ladder=[(emergence.replicating(found), len(emergence.common_claims(found))) for found in ladder],
+        seeds=emergence.seed_sentence(emergence.outcomes(rows, emergence.seeds_of(root))),
+    )
 
 
 def chooser(model: str, profile: str) -> tallies.Chooser:
@@ -74,166 +95,16 @@ def chooser(model: str, profile: str) -> tallies.Chooser:
     return partial(result_of, model=model, profile=profile, specimens=(DEFAULT_MODEL, SECOND))
 
 
-def table(root: Path, rows: Sequence[Row]) -> str:
-    """Counts of each specimen on each kind of data, claims about training first."""
-    columns = [(tallies.tallies(rows, chooser(*run)), chooser(*run)) for run in COLUMNS.values()]
-    lines = [("", *COLUMNS), ("---",) * (1 + len(COLUMNS)), _grammar(root), *_counts(columns)]
-    lines += [(f"cannot be tested here, of {len(rows)} entries", *(_untested(rows, chosen) for _, chosen in columns))]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _grammar(root: Path) -> tuple[str, ...]:
-    scores = {
-        row["model"]: row for row in specimens.read_scores(root / specimens.SCORES) if row["paradigm"] == "average"
+def comparison(rows: Sequence[Row], *runs: Run) -> dict[str, int]:
+    """How two runs agree on the claims about training that both tested; empty where there are none."""
+    results = [[result_of(row, *run) for run in runs] for row in tallies.about_training(rows)]
+    pairs = [tuple(map(verdict_of, found)) for found in results if all(map(is_tested, found))]
+    counts = {
+        "total": len(pairs),
+        "same": sum(one == other for one, other in pairs),
+        "decided": sum((one in DECIDED) != (other in DECIDED) for one, other in pairs),
+        "opposed": sum(tallies.opposed(*pair) for pair in pairs),
+        "replicate": pairs.count((REPLICATES, REPLICATES)),
+        "contradicted": pairs.count((CONTRADICTS, CONTRADICTS)),
     }
-    told = [
-        f"{float(scores[model]['accuracy']):.1f} % ({float(scores[model]['twin']):.1f} %)"
-        if profile == "live" and model in scores
-        else ""
-        for model, profile in COLUMNS.values()
-    ]
-    return "grammar: Zorro, average of 23 paradigms (its untrained twin)", *told
-
-
-def _counts(columns: Sequence[tuple[Sequence[Tally], tallies.Chooser]]) -> Iterator[tuple[str, ...]]:
-    training, unamended, checks = zip(*(found for found, _ in columns), strict=True)
-    yield (
-        "**replicate, specific to training**, of tested claims about training",
-        *(_of(side, "**") for side in training),
-    )
-    for word, told in WORDS.items():
-        yield told, *(str(side.counts[word]) for side in training)
-    yield "replicate, without tests amended when results were known", *map(_of, unamended)
-    yield "instruments and arithmetic that hold", *map(_of, checks)
-
-
-def _of(side: Tally, strong: str = "") -> str:
-    return f"{strong}{side.replicate}{strong} of {side.tested}"
-
-
-def _untested(rows: Sequence[Row], chosen: tallies.Chooser) -> str:
-    results = [result for row in rows if (result := chosen(row))]
-    return str(sum(not is_tested(result) for result in results))
-
-
-def false_decisions(root: Path, rows: Sequence[Row]) -> str:
-    taught = [row for row in rows if row.about_training]
-    found = tallies.errors(taught, chooser(DEFAULT_MODEL, "live"))
-    return (
-        f"**How many are false?** Of {found.positive} predictions about training that hold for `{DEFAULT_MODEL}`, at "
-        f"most {found.false_positive:.1f} are expected to hold by chance (Benjamini and Hochberg over {found.asked} "
-        f"tests), and of {found.negative} that fail at most {found.false_negative:.1f}."
-    )
-
-
-def agreement(root: Path, rows: Sequence[Row]) -> str:
-    pairs = _pairs(rows, (DEFAULT_MODEL, "live"), (SECOND, "live"))
-    if not pairs:
-        return ""
-    both = [sum(pair == (word, word) for pair in pairs) for word in (REPLICATES, CONTRADICTS)]
-    return (
-        f"**Do the specimens agree?** Of {len(pairs)} claims about training that both tested, {both[0]} replicate on "
-        f"both, {both[1]} are contradicted on both, and {_opposed(pairs)} clash."
-    )
-
-
-def real_data(root: Path, rows: Sequence[Row]) -> str:
-    said = [
-        f"of {len(pairs)} verdicts of `{model}` on both, {_same(pairs)} are the same, {_decided(pairs)} are decided on "
-        f"one kind alone, and {_opposed(pairs)} turn"
-        for model in (DEFAULT_MODEL, SECOND)
-        if (pairs := _pairs(rows, (model, "live"), (model, "full")))
-    ]
-    if not said:
-        return ""
-    return f"**Do generated sentences tell the same as real ones?** {_sentence('; '.join(said))}"
-
-
-def twins(root: Path, rows: Sequence[Row]) -> str:
-    said = []
-    for (model, profile), chosen in _untrained_runs(rows).items():
-        training, _, checks = tallies.tallies(rows, chosen)
-        data = "real" if profile == "full" else "generated"
-        said.append(
-            f"`{model}` on {data} data replicates {training.replicate} of {training.tested} claims about training, and "
-            f"{checks.replicate} of {checks.tested} of instruments and arithmetic"
-        )
-    return (
-        f"**Do the tests test training?** Untrained twins as if they were the model: {'; '.join(said)}." if said else ""
-    )
-
-
-def stability(root: Path, rows: Sequence[Row]) -> str:
-    amended = {claim.id: claim.amended for claim in load_claims()}
-    found: Flips = flips(reruns.current(reruns.read(root / reruns.PATH), amended))
-    if not found.verdicts:
-        return ""
-    return (
-        f"**Do verdicts stand?** {found.seeds} reruns with other seeds gave {found.flipped} of {found.verdicts} "
-        f"verdicts that are not the usual one of their claim ({found.flipped / found.verdicts:.1%}), "
-        f"{found.opposed} of them opposed."
-    )
-
-
-def body(root: Path, rows: Sequence[Row]) -> str:
-    said = [
-        f"{_same(pairs)} of {len(pairs)} on {data} data are those of `{SECOND}`, {_opposed(pairs)} opposed"
-        for profile, data in (("live", "generated"), ("full", "real"))
-        if (pairs := _pairs(rows, (BODY, profile), (SECOND, profile)))
-    ]
-    return f"`{BODY}` itself, the body before our training: of its verdicts {'; '.join(said)}." if said else ""
-
-
-def ladder(root: Path, rows: Sequence[Row]) -> str:
-    said = []
-    for profile, data in (("live", "Generated"), ("full", "Real")):
-        columns = emergence.outcomes(rows, emergence.columns_of(root), profile)
-        if len(columns) > 2:
-            tested = emergence.common_claims(columns)
-            held = {
-                label: sum(found[name]["verdict"] == REPLICATES for name in tested) for label, found in columns.items()
-            }
-            told = ", ".join(f"{count} ({label})" for label, count in held.items() if label != emergence.START)
-            said.append(f"{data} data, of {len(tested)} claims about training, so many replicate: {told}.")
-    seeds = emergence.seed_sentence(emergence.outcomes(rows, emergence.seeds_of(root)))
-    return " ".join(["**What do size and steps bring?**", *said, re.sub(r"<[^>]+>", "", seeds)]).strip() if said else ""
-
-
-PARTS: tuple[Callable[[Path, Sequence[Row]], str], ...] = (
-    false_decisions, agreement, real_data, twins, stability, body, ladder,
-)  # fmt: skip
-
-
-def _pairs(rows: Sequence[Row], *runs: tuple[str, str]) -> list[tuple[str, str]]:
-    """Verdicts of two runs on the claims about training that both tested."""
-    found = []
-    for row in (row for row in rows if row.about_training):
-        results = [result_of(row, *run) for run in runs]
-        if all(map(is_tested, results)):
-            found.append(tuple(map(verdict_of, results)))
-    return found
-
-
-def _same(pairs: Sequence[tuple[str, str]]) -> int:
-    return sum(first == second for first, second in pairs)
-
-
-def _opposed(pairs: Sequence[tuple[str, str]]) -> int:
-    return sum(tallies.opposed(*pair) for pair in pairs)
-
-
-def _decided(pairs: Sequence[tuple[str, str]]) -> int:
-    return sum((first in DECIDED) != (second in DECIDED) for first, second in pairs)
-
-
-def _untrained_runs(rows: Sequence[Row]) -> Mapping[tuple[str, str], tallies.Chooser]:
-    runs = {(str(r["model"]), str(r["profile"])) for row in rows for r in row.results if _is_untrained(r)}
-    return {run: partial(result_of, model=run[0], profile=run[1]) for run in sorted(runs)}
-
-
-def _is_untrained(result: Mapping[str, Any]) -> bool:
-    return str(result.get("model", "")).startswith("random:")
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+    return counts if pairs else {}

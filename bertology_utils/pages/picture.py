@@ -42,8 +42,8 @@ def specimens(rows: Sequence[Row]) -> list[str]:
     asked: dict[str, set[str]] = {}
     for row in rows:
         for result in (result for result in row.recorded if result.get("profile") == "live"):
-            asked.setdefault(result["model"], set()).add(row.notebook)
-    chapters = {row.notebook for row in rows if row.live}
+            asked.setdefault(result["model"], set()).add(row.claim.notebook)
+    chapters = {row.claim.notebook for row in rows if row.live}
     return [DEFAULT_MODEL, *sorted(name for name in asked if asked[name] >= chapters and name != DEFAULT_MODEL)]
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from bertology_utils.pages.contents import Row, control_verdict, is_tested, verdict_of
@@ -18,6 +20,7 @@ TRAINING, UNAMENDED = "About training", "the same without tests amended when res
 CHECKS = "Instruments and arithmetic"
 HOLDS = (REPLICATES, NOT_SPECIFIC)
 ONE_SIDED = 0.025
+live: Chooser = attrgetter("live")  # the result that the book's own pages show
 
 
 @dataclass(frozen=True)
@@ -41,29 +44,29 @@ class Tally:
         return sum(self.counts[verdict] for verdict in OPEN)
 
 
-def live(row: Row) -> Mapping[str, Any] | None:
-    """The result that the book's own pages show."""
-    return row.live
+def about_training(rows: Iterable[Row]) -> list[Row]:
+    """The claims that training could make true."""
+    return [row for row in rows if row.claim.about_training]
 
 
 def tally(label: str, rows: Iterable[Row], chosen: Chooser = live) -> Tally:
     """Counts what `chosen` gives of each claim."""
-    return Tally(label, Counter(verdict_of(dict(found)) for row in rows if is_tested(found := chosen(row))))
+    return Tally(label, Counter(verdict_of(found) for row in rows if is_tested(found := chosen(row))))
 
 
 def tallies(rows: Sequence[Row], chosen: Chooser = live) -> tuple[Tally, Tally, Tally]:
     """About training; the same without claims whose tests were amended; instruments and arithmetic."""
-    taught = [row for row in rows if row.about_training]
+    taught = about_training(rows)
     return (
         tally(TRAINING, taught, chosen),
-        tally(UNAMENDED, [row for row in taught if not row.amended], chosen),
-        tally(CHECKS, [row for row in rows if not row.about_training], chosen),
+        tally(UNAMENDED, [row for row in taught if not row.claim.amendment], chosen),
+        tally(CHECKS, [row for row in rows if not row.claim.about_training], chosen),
     )
 
 
 def twin_tally(rows: Iterable[Row], chosen: Chooser = live) -> Tally:
     """What the untrained twins make of the claims about training that were judged on them."""
-    found = (chosen(row) for row in rows if row.about_training)
+    found = map(chosen, about_training(rows))
     judged = [result for result in found if is_tested(result) and result.get("control_verdict")]
     return Tally("Untrained", Counter(map(control_verdict, judged)))
 
@@ -90,26 +93,21 @@ class Errors:
 def errors(rows: Iterable[Row], chosen: Chooser = live) -> Errors:
     """The expected number of false decisions among the verdicts of one run."""
     results = [result for row in rows if is_tested(result := chosen(row)) and result.get("p") is not None]
-    words = [verdict_of(dict(result)) for result in results]
-    held = [r for r, word in zip(results, words, strict=True) if word in HOLDS]
-    worst = max((float(r.get("q") or 0.0) for r in held), default=0.0)
-    negative = sum(word in (CONTRADICTS, WEAKER) for word in words)
-    return Errors(
-        len(results), len(held), negative, len(held) * min(worst, 1.0), min(negative, ONE_SIDED * len(results))
-    )
+    held = [float(result.get("q") or 0.0) for result in results if verdict_of(result) in HOLDS]
+    negative = sum(verdict_of(result) in (CONTRADICTS, WEAKER) for result in results)
+    false_negative = min(negative, ONE_SIDED * len(results))
+    return Errors(len(results), len(held), negative, len(held) * min(max(held, default=0.0), 1.0), false_negative)
 
 
 def by_run(rows: Sequence[Row]) -> dict[tuple[str, str], Chooser]:
     """Choosers of the recorded runs of specimens, by model and profile; generated data first."""
     runs = {(str(r["model"]), str(r["profile"])) for row in rows for r in row.recorded}
-    return {run: _of_run(*run) for run in sorted(runs, key=lambda run: (run[1] == "full", run))}
+    ordered = sorted(runs, key=lambda run: (run[1] == "full", run))
+    return {run: partial(_recorded, run=run) for run in ordered}
 
 
-def _of_run(model: str, profile: str) -> Chooser:
-    def chosen(row: Row) -> Mapping[str, Any] | None:
-        return next((r for r in row.recorded if (r["model"], r["profile"]) == (model, profile)), None)
-
-    return chosen
+def _recorded(row: Row, run: tuple[str, str]) -> Mapping[str, Any] | None:
+    return next((r for r in row.recorded if (r["model"], r["profile"]) == run), None)
 
 
 def opposed(first: str, second: str) -> bool:

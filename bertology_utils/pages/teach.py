@@ -1,10 +1,9 @@
-"""Teaching material from the chapters themselves: student notebooks, slides, grading keys. Depends on project only.
+"""Teaching material from the chapters themselves: student notebooks, slides, grading keys. Depends on project.
 
 Nothing is written twice: exercises are cells of the chapter, and a solution is the cell tagged `solution` below its
 exercise. What is removed from the student's notebook is exactly what the grading key shows.
 """
 
-import ast
 import copy
 import re
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from nbformat import NotebookNode
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import write_text
 from bertology_utils.project import Job, chosen_chapters
+from bertology_utils.templates import render
 
 SOLUTION = "solution"
 CHECK_LINE = re.compile(r"^# Check\b", re.MULTILINE)  # the last lines of a solution cell, from this comment on, stay
@@ -145,38 +145,7 @@ def _split(cell: NotebookNode) -> list[NotebookNode]:
 
 def grading_key(chapter: str, notebook: NotebookNode) -> str:
     """A Markdown page: a table of the exercises, then each with its question and its solution."""
-    found = exercises(notebook)
-    minutes = sum(exercise.minutes or 0 for exercise in found)
-    lines = [f"# Grading key: {title(notebook)}", ""]
-    lines += [f"Chapter `{chapter}`, {len(found)} exercises, {minutes} minutes.", ""]
-    lines += ["| Exercise | Difficulty | Minutes |", "| --- | --- | --- |"]
-    for e in found:
-        lines.append(f"| {e.number}. {e.title} | {e.difficulty or 'not stated'} | {e.minutes or 'not stated'} |")
-    for exercise in found:
-        lines += ["", f"## Exercise {exercise.number}: {exercise.title}", ""]
-        lines += [f"Difficulty {exercise.difficulty or 'not stated'}, {exercise.minutes or '?'} minutes."]
-        lines += ["", exercise.text] if exercise.text else []
-        for solution in exercise.solutions:
-            lines += ["", "**Solution**", "", "```python", solution, "```"]
-    return "\n".join(lines) + "\n"
-
-
-def unsolved_names(notebook: NotebookNode) -> set[str]:
-    """Names that only solutions define and other cells use: a student's notebook would fail there."""
-    defined: set[str] = set()
-    solved: set[str] = set()
-    missing: set[str] = set()
-    for cell in notebook.cells:
-        if cell.cell_type != "code":
-            continue
-        names = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name)]
-        stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-        if SOLUTION in tags(cell):
-            solved |= stored
-        else:
-            missing |= {node.id for node in names if isinstance(node.ctx, ast.Load)} & (solved - defined - stored)
-            defined |= stored
-    return missing
+    return render("grading_key.md", chapter=chapter, title=title(notebook), exercises=exercises(notebook)) + "\n"
 
 
 def read_chapter(path: Path) -> NotebookNode:

@@ -82,10 +82,11 @@ def reachable_files(root: Path, code: str) -> list[Path]:
 
 
 def package_data(root: Path, chapter: str) -> list[Path]:
-    """The package's data files, without the claims of other chapters."""
+    """The package's data files, without the claims of other chapters and what pages alone are made of."""
     others = set(CHAPTERS) - {chapter}
     files = [path for path in (root / PACKAGE).rglob("*") if path.suffix in DATA_SUFFIXES and path.is_file()]
-    return sorted(path for path in files if not (path.name == "claims.yaml" and path.parent.name in others))
+    used = (path for path in files if "pages" not in path.relative_to(root).parts)
+    return sorted(path for path in used if not (path.name == "claims.yaml" and path.parent.name in others))
 
 
 def model_hashes(root: Path, model: str) -> dict[str, str]:

@@ -1,17 +1,17 @@
 """What a chapter's verdicts add up to: what replicates, what does not, and what to suspect first, as HTML.
 
-Depends on `predictions` (the names of verdicts) alone: its input are the results that a chapter records. Themes map a
-heading to claims, and each claim to a few words that finish the sentence; the rest is computed.
+Depends on `predictions` (the names of verdicts) and templates: its input are the results that a chapter records. Themes
+map a heading to claims, and each claim to a few words that finish the sentence; the rest is computed.
 """
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bertology_utils.templates import render
 from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
     NOT_SPECIFIC,
@@ -62,8 +62,8 @@ def conclusions(results: Sequence[Mapping[str, Any]], themes: Themes, statements
     found = {result["id"]: result for result in results}
     named = {identity for claims in themes.values() for identity in claims}
     rest = {identity: statements[identity].rstrip(".") for identity in found if identity not in named}
-    items = [_theme(heading, claims, found) for heading, claims in {**themes, "Besides": rest}.items()]
-    return f'<ul class="conclusions">{"".join(items)}</ul>'
+    grouped = {heading: _grouped(claims, found) for heading, claims in {**themes, "Besides": rest}.items()}
+    return render("conclusions.html", themes=grouped)
 
 
 @dataclass(frozen=True)
@@ -124,16 +124,12 @@ def _surely(lead: Mapping[str, Any]) -> float:
     return lead["value"] / half if half else lead["value"]
 
 
-def _theme(heading: str, claims: Mapping[str, str], found: Mapping[str, Mapping[str, Any]]) -> str:
-    groups: dict[str, list[str]] = {}
+def _grouped(claims: Mapping[str, str], found: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """Verdict and doubt -> the claims of a theme with their words."""
+    groups: dict[str, dict[str, str]] = {}
     for verdict, lead in HEADINGS.items():
         for identity, words in claims.items():
             if identity in found and found[identity]["verdict"] == verdict:
                 doubt = suspicion(found[identity])
-                groups.setdefault(f"{lead} ({doubt})" if doubt else lead, []).append(_link(identity, words))
-    told = " ".join(f"{lead}: {'; '.join(links)}." for lead, links in groups.items())
-    return f"<li><strong>{html.escape(heading)}.</strong> {told}</li>" if told else ""
-
-
-def _link(identity: str, words: str) -> str:
-    return f'<a href="#claim-{html.escape(identity)}">{html.escape(words)}</a>'
+                groups.setdefault(f"{lead} ({doubt})" if doubt else lead, {})[identity] = words
+    return groups

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,9 +11,20 @@ from ledger_toys import Balance, claim, result
 
 from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError
-from bertology_utils.pages import conflict_pages, contents, ledger_table, numbers, parts, picture, tallies
+from bertology_utils.files import read_yaml
+from bertology_utils.pages import (
+    conflict_pages,
+    contents,
+    layout,
+    ledger_table,
+    numbers,
+    picture,
+    run_record,
+    tallies,
+)
 from bertology_utils.pages import extension as page
 from bertology_utils.project import CHAPTERS
+from bertology_utils.templates import slug
 from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.conflicts import Conflict, load_conflicts
 
@@ -22,6 +32,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(ROOT.glob("book/*.md"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 FILES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
+SHOWN = "".join(path.read_text(encoding="utf-8") for path in PAGES)
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 
 
@@ -102,7 +113,7 @@ def test_every_theme_has_its_heading_and_its_directive():
 
 def test_every_system_has_its_place():
     known = {one.id for one in load_claims()}
-    assert [system["name"] for system in contents.load_systems() if system["claim"] not in known] == []
+    assert [system["name"] for system in read_yaml(contents.SYSTEMS) if system["claim"] not in known] == []
 
 
 def test_the_live_result_is_the_embedded_models_and_the_twin_never_stands_for_it(tmp_path):
@@ -161,9 +172,10 @@ def test_results_from_recorded_intervals_are_marked():
     entries = [{"id": "one", "results": [result("weaker", recorded=True, intervals_only=True, model="minilm")]}]
     rows = contents.rows_of(entries, [claim("one")])
     assert "minilm, live, older intervals" in ledger_table.ledger_table(rows, {}, link)
-    assert "1 of the 1 recorded results are from before" in ledger_table.older_text(rows)
-    assert "from older, wider intervals" in parts.recorded_line(rows[0].recorded)
-    assert ledger_table.older_text([]) == ""
+    assert "from older, wider intervals" in layout.recorded_line(rows[0].recorded)
+    ran = [*rows, *tallied()]
+    assert "1 of the 1 recorded results are from before" in ledger_table.ledger_summary(ran)
+    assert "from before" not in ledger_table.ledger_summary(tallied())
 
 
 def test_the_filter_offers_what_the_rows_have(rows):
@@ -183,7 +195,7 @@ def tallied():
         {"id": "e", "results": [result("contradicts", p=0.9, q=0.9)]},
         {"id": "f", "results": [{"model": "pocket-bert", "profile": "live", "verdict": "not testable here"}]},
     ]
-    claims = [claim("a", amendment="2026: margin"), claim("b"), claim("c"), claim("d", checks="a size"),
+    claims = [claim("a", note="Amended 2026: margin"), claim("b"), claim("c"), claim("d", checks="a size"),
               claim("e", specific=False), claim("f")]  # fmt: skip
     return contents.rows_of(entries, claims)
 
@@ -193,7 +205,7 @@ def test_headlines_count_claims_about_training_and_the_rest_by_itself():
     assert (training.replicate, training.tested, training.open) == (1, 3, 1)
     assert (unamended.replicate, unamended.tested) == (0, 2)
     assert (checks.replicate, checks.tested, checks.counts["contradicts"]) == (1, 2, 1)
-    html = parts.headline(tallied(), link)
+    html = ledger_table.headline(tallied(), link)
     assert Balance(html).open == [] and "1 of 3</span> tested claims about training" in html
     assert "0 of 2 replicate" in html and "1 of 2 hold" in html
 
@@ -207,14 +219,14 @@ def test_the_expected_number_of_false_decisions_follows_from_q():
     found = tallies.errors(tallied())
     assert (found.asked, found.positive, found.negative) == (5, 3, 1)
     assert found.false_positive == pytest.approx(3 * 0.02) and found.false_negative == pytest.approx(5 * 0.025)
-    text = ledger_table.ledger_summary(tallied())
+    text = " ".join(ledger_table.ledger_summary(tallied()).split())
     assert Balance(text).open == [] and "Of the 3 verdicts that a prediction holds" in text
     assert "at most 0.1 are expected" in text and ledger_table.ledger_summary([]) == ""
 
 
 def test_a_conflict_card_says_what_the_verdicts_say(rows):
     conflict = Conflict(pair=("one", "two"), kind="tension", theme="layers", about="A or <B>?")
-    html = conflict_pages.conflict_card(conflict, {row.id: row for row in rows}, load_references(), link)
+    html = conflict_pages.conflict_card(conflict, {row.claim.id: row for row in rows}, load_references(), link)
     assert Balance(html).open == []
     assert "supports the first side" in html and "A or &lt;B&gt;?" in html
     assert html.count("no figures in the survey") == 2
@@ -222,7 +234,7 @@ def test_a_conflict_card_says_what_the_verdicts_say(rows):
 
 def test_a_side_shows_its_studys_own_numbers():
     claims = [claim("one", published="82.5 <UUAS>", study={"best_layer": 0.8251, "chain": 0.4}), claim("two")]
-    rows = {row.id: row for row in contents.rows_of([], claims)}
+    rows = {row.claim.id: row for row in contents.rows_of([], claims)}
     conflict = Conflict(pair=("one", "two"), kind="tension", theme="layers", about="?")
     assert "82.5 &lt;UUAS&gt;; best layer 0.825, chain 0.4" in conflict_pages.conflict_card(conflict, rows, {}, link)
 
@@ -251,7 +263,7 @@ def test_every_verdict_is_explained_and_has_its_look(verdict):
     styles = (ROOT / "book/assets/house.css").read_text(encoding="utf-8")
     assert f"| {verdict} |" in guide
     if verdict in contents.SHARES:
-        assert f".share-{parts.slug(verdict)} " in styles and f".outcome-{parts.slug(verdict)} " in styles
+        assert f".share-{slug(verdict)} " in styles and f".outcome-{slug(verdict)} " in styles
 
 
 def luminance(colour):
@@ -275,9 +287,9 @@ def test_colours_of_verdicts_stand_out_from_paper(theme):
 
 def test_without_a_run_pages_say_so(tmp_path):
     rows = contents.load_rows(tmp_path / "ledger.json", [claim("one")])
-    assert contents.verdict_counts(rows) == Counter({"not run": 1})
-    assert "make book" in parts.headline(rows, link)
-    assert "make book" in parts.run_record([], rows, link)
+    assert [row.verdict for row in rows] == ["not run"]
+    assert "make book" in ledger_table.headline(rows, link)
+    assert "make book" in run_record.chapters_table([], rows, link)
 
 
 def test_the_picture_counts_each_specimen_beside_its_control(rows, tmp_path):
@@ -309,18 +321,10 @@ def test_the_run_record_reads_what_the_runner_writes(tmp_path, rows):
     smoke = tmp_path / "smoke" / "pocket-bert" / "syntax.json"
     smoke.parent.mkdir(parents=True)
     smoke.write_text(path.read_text())
-    html = parts.run_record(contents.load_records(tmp_path), rows, link)
+    html = run_record.chapters_table(contents.load_records(tmp_path), rows, link)
     assert html.count(">Syntax<") == 1
     assert Balance(html).open == []
     assert all(word in html for word in ("12.3", "abcdef1", "2026-01-02 03:04", "torch"))
-
-
-def test_pages_are_read_again_when_the_code_that_writes_them_changes(tmp_path):
-    (tmp_path / "page.py").write_text("a = 1\n")
-    before = page.code_version(tmp_path)
-    assert page.code_version(tmp_path) == before
-    (tmp_path / "page.py").write_text("a = 2\n")
-    assert page.code_version(tmp_path) != before
 
 
 def test_an_executed_copy_replaces_the_stripped_notebook(tmp_path):
@@ -328,12 +332,16 @@ def test_an_executed_copy_replaces_the_stripped_notebook(tmp_path):
     copy.parent.mkdir(parents=True)
     run = {"when": "2026-01-02T03:04", "model": "pocket-bert", "profile": "live", "commit": "abcdef123", "seconds": 3.2}
     copy.write_text(json.dumps({"cells": [], "metadata": {"bertology": run}}), encoding="utf-8")
-    documents = {"notebooks/syntax": {}, "book/index": {}}
-    app = SimpleNamespace(srcdir=str(tmp_path), env=SimpleNamespace(metadata=documents, found_docs=set(documents)))
-    source = ["stripped"]
-    assert page.outdated_chapters(app, app.env, set(), set(), set()) == ["notebooks/syntax"]
+    app, source = SimpleNamespace(srcdir=str(tmp_path)), ["stripped"]
+    page.swap_in_executed(app, "book/index", source)
+    assert source == ["stripped"]
     page.swap_in_executed(app, "notebooks/syntax", source)
-    assert "Run on 2026-01-02 with `pocket-bert`" in source[0]
-    assert page.outdated_chapters(app, app.env, set(), set(), set()) == []
-    copy.write_text("{}", encoding="utf-8")
-    assert page.outdated_chapters(app, app.env, set(), set(), set()) == ["notebooks/syntax"]
+    assert "Run on 2026-01-02 with `pocket-bert`, profile `live`, commit `abcdef1`, in 3 seconds." in source[0]
+
+
+@pytest.mark.parametrize(("directive", "part"), [(name, part) for name in page.PARTS for part in page.PARTS[name]])
+def test_every_generated_part_is_whole_html_also_of_a_project_without_runs(tmp_path, directive, part):
+    (tmp_path / "models").mkdir()
+    html = page.PARTS[directive][part](tmp_path, contents.rows_of([]), link)
+    assert Balance(html).open == []
+    assert f"{{{directive}}} {part}\n".replace(" \n", "\n") in SHOWN or f"{{{directive}}}\n" in SHOWN

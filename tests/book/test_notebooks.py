@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from bertology_utils.bibliography import load_references
-from bertology_utils.pages.teach import exercises, tags, unsolved_names
+from bertology_utils.pages.teach import exercises, tags
 from bertology_utils.project import CHAPTERS
 from bertology_utils.running.freshness import notebook_code
 from bertology_utils.verdicts.claims import claims_file, read_claims
@@ -105,6 +105,24 @@ def test_three_to_five_exercises_each_with_difficulty_minutes_and_solution(chapt
     assert faults == []
     solutions = [cell for cell in notebook(chapter).cells if "solution" in tags(cell)]
     assert sum(len(e.solutions) for e in found) == len(solutions), "a solution stands outside the exercises"
+
+
+def unsolved_names(notebook) -> set[str]:
+    """Names that only solutions define and other cells use: a student's notebook would fail there."""
+    defined: set[str] = set()
+    solved: set[str] = set()
+    missing: set[str] = set()
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        names = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name)]
+        stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        if "solution" in tags(cell):
+            solved |= stored
+        else:
+            missing |= {node.id for node in names if isinstance(node.ctx, ast.Load)} & (solved - defined - stored)
+            defined |= stored
+    return missing
 
 
 def test_a_student_without_solutions_can_run_the_rest(chapter):

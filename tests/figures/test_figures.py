@@ -96,6 +96,22 @@ def test_control_is_dashed_grey_and_model_is_not():
     assert lines["published: study"].get_markerfacecolor() == "none"
 
 
+def test_no_two_of_eighteen_lines_look_the_same():
+    lines = figures.curve([1, 2], {f"series {i}": [i, i + 1] for i in range(18)}).figure.axes[0].lines
+    looks = {(line.get_color(), line._dash_pattern[1] and tuple(line._dash_pattern[1])) for line in lines}
+    assert len(looks) == 18
+    assert [line.get_markerfacecolor() == "none" for line in lines] == [False] * 6 + [True] * 12
+
+
+def test_a_narrow_dot_plot_has_room_for_words_above_its_rows():
+    groups = {"how far trees are found": ["x" * 70, "y"], "what": ["z"]}
+    panel = {name: Dots(np.array([0.5]), 1.0, 0.5, 1.5, True) for names in groups.values() for name in names}
+    drawn = dots(groups, {"effect": panel}, bands=[1.0], narrow=True)
+    words = {text.get_text(): text.get_position()[1] for text in drawn.figure.axes[0].texts}
+    assert list(words.values()) == [2.5, 5.5, 9.5, 0.5, 7.5] and "\n" in next(iter(words))  # marks at 3, 6 and 10
+    assert drawn.figure.get_figwidth() * 96 < 360 and not drawn.figure.axes[0].get_yticks().size
+
+
 @pytest.mark.parametrize("colour", (*PALETTE, CONTROL))
 def test_palette_reads_on_both_themes(colour):
     assert contrast(colour, "white") >= 3 and contrast(colour, "#121212") >= 3

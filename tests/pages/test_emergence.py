@@ -1,10 +1,10 @@
 """Verdicts over steps, sizes and seeds: the same claims in every column, and the order in which they come to hold."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
 from family_toys import make_family
+from ledger_toys import claim
 
 from bertology_utils.families import is_member
 from bertology_utils.pages import contents, emergence
@@ -16,12 +16,6 @@ SEEDS = ("ladder-2m", "ladder-2m-seed-1")
 
 def link(document):
     return f"../{document}.html"
-
-
-def claim(name, specific=True):
-    return SimpleNamespace(id=name, section="4.1 Syntax", notebook="syntax", kind="empirical", statement=f"<{name}>",
-                           studies=(), published=None, contested_with=(), specific=specific, checks=None,
-                           amendment="", study=None)  # fmt: skip
 
 
 def result(model, verdict, control=OPEN, **changes):
@@ -65,7 +59,7 @@ def test_every_column_counts_the_same_claims(family):
 def test_claims_of_architecture_are_left_out(family):
     entries = [{"id": "one", "results": [result(model, HOLDS) for model in RUNS]}]
     rows = contents.rows_of(entries, [claim("one", specific=False)])
-    assert emergence.outcomes(rows, emergence.columns_of(family)) == {}
+    assert emergence.outcomes(rows, emergence.columns_of(family)).empty
 
 
 def test_only_specific_replications_count_and_untrained_networks_have_none(family):
@@ -114,6 +108,7 @@ def test_real_data_have_a_figure_of_their_own_beside_what_generated_data_say(fam
     rows = contents.rows_of(entries, [claim(name) for name in real])
     part = emergence.real_data_part(family, rows, link)
     assert "specific to training: 1 (step 5)" in part
+    part = " ".join(part.split())
     assert "Of 12 verdicts that these columns give on generated data too, 4 are the same there, 4 the opposite" in part
     assert "and 4 read otherwise without being opposed" in part
     assert "specific to training: 3 (step 5)" in emergence.emergence_part(family, rows, link)

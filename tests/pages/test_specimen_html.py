@@ -2,10 +2,11 @@
 
 import re
 
+import pandas as pd
 import pytest
 from family_toys import make_family
 
-from bertology_utils.pages import specimen_growth, specimens
+from bertology_utils.pages import specimens
 
 NAMES = ("average", "agreement_subject_verb-in_simple_question", "irregular-verb")
 
@@ -13,19 +14,23 @@ NAMES = ("average", "agreement_subject_verb-in_simple_question", "irregular-verb
 def row(model, paradigm, accuracy, twin=50.0):
     values = {"accuracy": accuracy, "accuracy_low": accuracy - 2, "accuracy_high": accuracy + 2,
               "twin": twin, "twin_low": twin - 2, "twin_high": twin + 2}  # fmt: skip
-    return {"model": model, "paradigm": paradigm} | {key: str(value) for key, value in values.items()}
+    return {"model": model, "paradigm": paradigm, "pairs": 100} | values
+
+
+def scored(*rows):
+    return pd.DataFrame(rows).set_index(specimens.KEYS)
 
 
 @pytest.fixture
 def scores():
     small = [row("small", name, accuracy) for name, accuracy in zip(NAMES, (70, 60, 80), strict=True)]
-    return small + [row("large", name, 90) for name in NAMES]
+    return scored(*small, *(row("large", name, 90) for name in NAMES))
 
 
 def test_a_mark_stands_where_its_score_says(scores):
     plot = specimens.paradigm_plot(scores, ["small", "large"])
     x = [float(value) for value in re.findall(r'<circle class="mark-0" cx="([\d.]+)"', plot)]
-    places = [specimens._LEFT + specimens._WIDTH * share / 100 for share in (70, 80, 60)]
+    places = [360 + 265 * share / 100 for share in (70, 80, 60)]
     assert x == pytest.approx(places, abs=0.1)  # the average first, then by the first model's score
     assert plot.count('<rect class="mark-1"') == 3 and plot.count('class="ring"') == 3
 
@@ -37,10 +42,14 @@ def test_the_plot_says_in_words_what_it_shows(scores):
     assert "agreement subject verb: in simple question" in plot
 
 
-def test_models_without_scores_are_left_out_and_no_scores_are_said(scores):
-    assert "mark-1" not in specimens.paradigm_plot(scores, ["small", "other"])
-    assert "bertology score" in specimens.paradigm_plot([], ["small"])
-    assert specimens.paradigm_table([], ["small"]) == ""
+def test_models_without_scores_are_left_out_and_no_scores_are_said(tmp_path, scores):
+    root = make_family(tmp_path)
+    shown = pd.concat([scores, scored(*(row("pocket", name, 40) for name in NAMES))])
+    (root / "results").mkdir()
+    shown.to_csv(root / specimens.SCORES)
+    assert "mark-0" in (page := specimens.grammar_part(root)) and "mark-1" not in page
+    assert "bertology score" in specimens.paradigm_plot(scores[:0], [])
+    assert specimens.paradigm_table(scores[:0], []) == ""
 
 
 def test_the_table_has_every_number_with_its_interval(scores):
@@ -50,7 +59,7 @@ def test_the_table_has_every_number_with_its_interval(scores):
 
 def test_every_embedded_model_has_a_line_in_its_family(tmp_path, scores):
     make_family(tmp_path)
-    table = specimens.model_table(tmp_path, [*scores, row("ladder-2m", "average", 55)])
+    table = specimens.model_table(tmp_path, pd.concat([scores, scored(row("ladder-2m", "average", 55))]))
     for text in ("Specimens", "Sizes: ladder", "Seeds of ladder-2m", "2 × 8 × 4", "4.00 nats", "@0, @5, @40",
                  "55.0 % (twin 50.0 %)"):  # fmt: skip
         assert text in table
@@ -58,7 +67,7 @@ def test_every_embedded_model_has_a_line_in_its_family(tmp_path, scores):
 
 
 def test_at_most_four_models_share_the_plot(scores):
-    many = [row(f"model-{i}", name, 50 + i) for i in range(6) for name in NAMES]
+    many = scored(*(row(f"model-{i}", name, 50 + i) for i in range(6) for name in NAMES))
     plot = specimens.paradigm_plot(many, [f"model-{i}" for i in range(6)])
     assert 'class="mark-3"' in plot and "<polygon" in plot and "model-4" not in plot
 
@@ -66,31 +75,31 @@ def test_at_most_four_models_share_the_plot(scores):
 def growth_scores():
     models = {"ladder-2m@0": 50, "ladder-2m@5": 52, "ladder-2m@40": 55, "ladder-2m": 60, "ladder-2m-seed-1": 58,
               "ladder-10m": 70}  # fmt: skip
-    return [row(model, name, value) | {"pairs": "100"} for model, value in models.items() for name in NAMES]
+    return scored(*(row(model, name, value) for model, value in models.items() for name in NAMES))
 
 
 def test_growth_is_drawn_over_size_and_steps_with_seeds_as_a_band(tmp_path):
-    root, table = make_family(tmp_path), {(r["model"], r["paradigm"]): r for r in growth_scores()}
-    size = specimen_growth.size_curve(root, ["ladder-2m", "ladder-10m"], table)
+    root, table = make_family(tmp_path), growth_scores()
+    size = specimens.size_curve(root, ["ladder-2m", "ladder-10m"], table)
     assert size.table["trained"].tolist() == [60, 70] and "ladder-2m, range over 2 seeds: 58 to 60" in size.alt
-    steps = specimen_growth.step_curve(root, "ladder-2m", table)
+    steps = specimens.step_curve(root, "ladder-2m", table)
     assert steps.table["step"].tolist() == [5, 40, 100] and "untrained, step 0: 50" in steps.alt
 
 
 def test_the_map_is_a_table_of_every_member_and_paradigm(tmp_path):
-    page = specimen_growth.growth_part(make_family(tmp_path), growth_scores())
+    page = specimens.growth_part(make_family(tmp_path), growth_scores())
     cells = re.findall(r'<td style="--depth: (\d+)%" title="([^"]+)">(\d+)</td>', page)
     assert len(cells) == 6 * len(NAMES) and ("10", "70.0 %, interval 68 to 72; untrained twin 50.0 %", "70") in cells
     assert re.findall(r'<th scope="col"><code>([^<]+)', page)[0] == "ladder-2m@0"
 
 
 def test_no_ladder_is_silent_and_no_scores_are_said(tmp_path):
-    assert specimen_growth.growth_part(tmp_path, []) == ""
-    assert "bertology score" in specimen_growth.growth_part(make_family(tmp_path), [])
+    assert specimens.growth_part(tmp_path, growth_scores()[:0]) == ""
+    assert "bertology score" in specimens.growth_part(make_family(tmp_path), growth_scores()[:0])
 
 
 def test_scores_are_read_from_the_file_that_the_command_writes(tmp_path):
-    assert specimens.read_scores(tmp_path / "none.csv") == []
+    assert specimens.read_scores(tmp_path / "none.csv").empty
     path = tmp_path / "scores.csv"
     path.write_text("model,paradigm,accuracy\na,average,70\n", encoding="utf-8")
-    assert specimens.read_scores(path) == [{"model": "a", "paradigm": "average", "accuracy": "70"}]
+    assert specimens.read_scores(path).loc["a", "average"].to_dict() == {"accuracy": 70}

@@ -20,7 +20,6 @@ from bertology_utils.pages.teach import (
     tags,
     teach,
     title,
-    unsolved_names,
 )  # fmt: skip
 
 SECRET = "answer = 40 + 2"
@@ -94,13 +93,6 @@ def test_every_heading_is_one_slide_and_nothing_else_begins_one():
     assert skipped == ['MODEL = "pocket-bert"', SECRET, "Because it is.", "chapter.close()"]
     assert len({cell.id for cell in deck.cells}) == len(deck.cells) and nbformat.validate(deck) is None
     assert list(sections("```\n# a\n```\ntext")) == ["```\n# a\n```\ntext"]
-
-
-def test_names_that_only_solutions_define_are_found():
-    notebook = chapter()
-    assert unsolved_names(notebook) == set()
-    notebook.cells.append(new_code_cell("print(answer)"))
-    assert unsolved_names(notebook) == {"answer"}
 
 
 @pytest.fixture

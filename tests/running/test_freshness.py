@@ -21,6 +21,8 @@ def root(tmp_path):
         (package / name).write_text("")
     (package / "direct.py").write_text("def later():\n    from .sub import deep\n")
     (package / "sub" / "deep.py").write_text("import json\n")
+    for folder in ("templates", "pages/templates"):
+        (package / folder).mkdir(parents=True)
     for name in ("references.bib", "studies/syntax/claims.yaml", "studies/layers/claims.yaml"):
         (package / name).write_text("[]\n")
     add_notebook(root, "syntax", "%matplotlib inline\nfrom bertology_utils import direct", "1 + 1")
@@ -41,6 +43,8 @@ CHANGES = {
     "bertology_utils/studies/syntax/claims.yaml": True,
     "models/pocket-bert/model.safetensors": True,
     "requirements.txt": True,
+    "bertology_utils/templates/card.html": True,
+    "bertology_utils/pages/templates/ledger.html": False,
     "bertology_utils/aside.py": False,
     "bertology_utils/studies/layers/claims.yaml": False,
     "models/pocket-bert/README.md": False,

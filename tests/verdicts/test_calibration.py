@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bertology_utils import cli
-from bertology_utils.pages.calibration import calibration_table
+from bertology_utils.pages.run_record import calibration_table
 from bertology_utils.verdicts import calibration
 from bertology_utils.verdicts.calibration import MIXES, NEW, OLD, Calibration, Design, M, calibrate, two_arms
 

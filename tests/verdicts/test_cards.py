@@ -5,18 +5,28 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from ledger_toys import claim
 
-from bertology_utils.verdicts.cards import VERDICTS, Card, plain_card, size_text, verdict_card
-from bertology_utils.verdicts.predictions import ClauseResult, Contrast, Judgement
+from bertology_utils.verdicts.cards import VERDICTS, answer_card, conflict_card, size_text, verdict_card
+from bertology_utils.verdicts.predictions import ClauseResult, Judgement
 
 TEXT = "best > chain by 0.05"
 MODEL = ClauseResult(TEXT, 0.742, 0.402, 0.34, 0.3, 0.38, 0.05, "replicates", 0.001, 0.02)
 TWIN = ClauseResult(TEXT, 0.281, 0.402, -0.121, -0.15, -0.09, 0.05, "contradicts", 1.0, 0.015)
-CARD = Card(
-    "syn-trees", "Trees are <there> & found.", "replicates", TEXT, effect="half of what the study found",
-    size="400 items, 3 seeds", published="UUAS 82.5", model=Judgement((MODEL,)), twins=Judgement((TWIN,)),
-    lead=Contrast(TEXT, 0.461, 0.41, 0.51, 5),
+CLAIM = claim(
+    "syn-trees", statement="Trees are <there> & found.", prediction=TEXT, effect="half of what the study found",
+    published="UUAS 82.5",
 )  # fmt: skip
+JUDGED, UNTRAINED = Judgement((MODEL,)), Judgement((TWIN,))
+LEAD = {"text": TEXT, "value": 0.461, "low": 0.41, "high": 0.51, "twins": 5}
+RESULT = {"verdict": "replicates", "n": 400, "units": 1, "seeds": 3, "lead": LEAD}
+
+
+def card(verdict="replicates", model=JUDGED, twins=UNTRAINED, lead=LEAD, **changes):
+    """The card of the claim with changes, and of a result."""
+    return verdict_card(CLAIM.model_copy(update=changes), RESULT | {"verdict": verdict, "lead": lead}, model, twins)
+
+
 CSS = Path(__file__).parents[2] / "book" / "assets" / "cards.css"
 
 
@@ -40,13 +50,13 @@ class Structure(HTMLParser):
 
 def read(text) -> Structure:
     structure = Structure()
-    structure.feed(text)
+    structure.feed(str(text))
     assert structure.open == []
     return structure
 
 
 def test_one_line_has_the_numbers_that_decide():
-    line = " ".join(read(verdict_card(CARD)).line.split())
+    line = " ".join(read(card()).line.split())
     assert line == (
         "Trees are <there> & found. ✓ replicates: best > chain by 0.05: 0.742 against 0.402, effect +0.34 [+0.300, "
         "+0.380]; leads 5 untrained twins by +0.461 [+0.410, +0.510]."
@@ -54,7 +64,7 @@ def test_one_line_has_the_numbers_that_decide():
 
 
 def test_all_that_the_verdict_rests_on_is_behind_the_fold():
-    card = verdict_card(CARD)
+    page = card()
     for part in (
         "Trees are &lt;there&gt; &amp; found.",
         "best &gt; chain by 0.05",
@@ -67,78 +77,77 @@ def test_all_that_the_verdict_rests_on_is_behind_the_fold():
         "400 items, 3 seeds",
         'href="../book/ledger.html#row-syn-trees"',
     ):
-        assert part in card
-    root = read(card).tags[0]
+        assert part in page
+    root = read(page).tags[0]
     assert root[0] == "section" and root[1]["id"] == "claim-syn-trees" and "verdict-card" in root[1]["class"].split()
 
 
 def test_a_lead_that_is_not_shown_is_not_claimed():
-    card = verdict_card(replace(CARD, lead=Contrast(TEXT, 0.1, -0.2, 0.4, 1)))
-    assert "no lead over its untrained twin is shown, +0.1 [-0.200, +0.400]" in card and "leads" not in card
+    page = card(lead={"text": TEXT, "value": 0.1, "low": -0.2, "high": 0.4, "twins": 1})
+    assert "no lead over its untrained twin is shown, +0.1 [-0.200, +0.400]" in page and "leads" not in page
 
 
 def test_without_a_tested_lead_the_control_has_its_value():
-    assert "the control has -0.121" in verdict_card(replace(CARD, lead=None))
+    assert "the control has -0.121" in card(lead=None)
 
 
 @pytest.mark.parametrize(
     ("published", "said"), [(0.34, "as large"), (0.9, "smaller"), (0.1, "larger"), (None, "As large as published?")]
 )
 def test_an_effect_stands_beside_the_published_one_where_scales_agree(published, said):
-    card = verdict_card(replace(CARD, study={} if published is None else {TEXT: published}))
-    assert (said in card) == (published is not None)
+    page = card(study=None if published is None else {"best": published + 0.4, "chain": 0.4})
+    assert (said in page) == (published is not None)
 
 
 def test_what_is_open_says_what_would_settle_it():
     clause = replace(MODEL, low=-0.1, verdict="underpowered", needs="about 900 units in place of 400")
-    card = verdict_card(replace(CARD, verdict="underpowered", model=Judgement((clause,))))
-    assert "<dt>Would settle it</dt><dd>about 900 units in place of 400</dd>" in card
-    assert "<dt>Effect there?</dt><dd>not decided</dd>" in card
-    assert "Would settle it" not in verdict_card(CARD)
+    page = card("underpowered", Judgement((clause,)))
+    assert "<dt>Would settle it</dt><dd>about 900 units in place of 400</dd>" in page
+    assert "<dt>Effect there?</dt><dd>not decided</dd>" in page
+    assert "Would settle it" not in card()
 
 
 def test_an_absence_has_its_bayes_factor():
     absence = replace(MODEL, text="abs(a - b) < 0.1", left=0.01, right=0.1, error=0.02)
-    assert "Bayes factor" in verdict_card(replace(CARD, model=Judgement((absence,))))
-    assert "Bayes factor" not in verdict_card(CARD)
+    assert "Bayes factor" in card(model=Judgement((absence,)))
+    assert "Bayes factor" not in card()
 
 
 def test_positive_control_and_an_idle_control_are_shown():
     condition = replace(TWIN, text="skill > 0.6")
     stopped = Judgement((TWIN,), "the positive control fails", (condition,), "cannot do the task")
-    card = verdict_card(replace(CARD, twins=stopped))
-    assert card.count("given <code>skill &gt; 0.6</code>") == 1
-    assert "<dt>Of the control</dt><dd>the positive control fails</dd>" in card
+    page = card(twins=stopped)
+    assert page.count("given <code>skill &gt; 0.6</code>") == 1
+    assert "<dt>Of the control</dt><dd>the positive control fails</dd>" in page
 
 
 def test_a_reason_is_a_sentence():
     stopped = Judgement((MODEL,), "the positive control fails: skill > 0.6", (), "cannot do the task")
-    card = verdict_card(replace(CARD, verdict="cannot do the task", model=stopped))
-    assert "The positive control fails: skill &gt; 0.6." in card
+    assert "The positive control fails: skill &gt; 0.6." in card("cannot do the task", stopped)
 
 
 def test_amendments_stand_one_by_one_with_their_dates():
     told = (
         "Amended 2026-11-23, when results were known: more items. Amended 2026-11-24, when results were known: fewer."
     )
-    card = verdict_card(replace(CARD, amendment=told))
-    assert "<li>2026-11-23: more items.</li><li>2026-11-24: fewer.</li>" in card
-    assert "Amended 2026-11-23: more." in verdict_card(replace(CARD, amendment="Amended 2026-11-23: more."))
-    assert "verdict-note" not in verdict_card(CARD)
+    page = card(note=told)
+    assert "<li>2026-11-23: more items.</li><li>2026-11-24: fewer.</li>" in page
+    assert "Amended 2026-11-23: more." in card(note="Amended 2026-11-23: more.")
+    assert "verdict-note" not in card()
 
 
 def test_table_is_accessible_and_control_is_named():
-    tags = read(verdict_card(CARD)).tags
+    tags = read(card()).tags
     assert {attributes.get("scope") for tag, attributes in tags if tag == "th"} == {"col", "row"}
     assert not any("style" in attributes for _, attributes in tags)
-    assert ">control</th>" in verdict_card(CARD)
+    assert ">control</th>" in card()
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_every_verdict_has_word_icon_and_style(verdict):
     icon, kind = VERDICTS[verdict]
-    card = verdict_card(replace(CARD, verdict=verdict))
-    assert f"<strong>{verdict}</strong>" in card and icon in card
+    page = card(verdict)
+    assert f"<strong>{verdict}</strong>" in page and icon in page
     assert f".verdict-{kind}" in CSS.read_text(encoding="utf-8")
 
 
@@ -147,20 +156,25 @@ def test_no_two_verdicts_share_an_icon():
 
 
 def test_not_testable_card_needs_no_measurement():
-    untested = Card("syn-npi", "NPIs.", "not testable here", model=Judgement(reason="the model has no masked-LM head"))
-    card = verdict_card(untested)
-    assert "<table" not in card and "The model has no masked-LM head." in card
-    read(card)
+    page = card("not testable here", Judgement(reason="the model has no masked-LM head"), Judgement(), lead=None)
+    assert "<table" not in page and "The model has no masked-LM head." in page
+    read(page)
 
 
 def test_unknown_verdict_is_a_defect():
     with pytest.raises(ValueError, match="unknown verdict"):
-        verdict_card(replace(CARD, verdict="proved"))
+        card("proved")
 
 
-def test_plain_card_names_model_and_control():
-    text = plain_card(CARD)
-    assert "model: best > chain by 0.05: +0.340" in text and "control:" in text
+def test_a_check_says_what_it_checks_in_place_of_the_statement():
+    assert "Checked here: the size." in card(checks="the size.") and "Trees are" not in card(checks="the size.")
+
+
+def test_conflicts_and_answers_take_figures_as_they_are_and_escape_words():
+    page = conflict_card("chunking", "<svg></svg>", "This run <wins>", "because & so")
+    assert 'id="conflict-chunking"' in page and "<svg></svg>" in page and "This run &lt;wins&gt;" in page
+    page = answer_card(["One < two.", "Three."], "<svg></svg>")
+    assert "<p>One &lt; two. Three.</p><svg></svg>" in page
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from ledger_toys import claim
 
 from bertology_utils.bibliography import load_references
 from bertology_utils.chapter import Chapter, Runs
@@ -273,7 +274,7 @@ def test_a_chapter_settles_a_conflict(tiny, tiny_twin, monkeypatch):
 
 def chunking_card(results, entries=()):
     conflict = next(c for c in load_conflicts() if c.axis and c.axis.name == "chunking")
-    rows = {name: contents._row(claim_by_id(name), results) for name in conflict.pair}
+    rows = {name: contents.Row(claim_by_id(name), tuple(results)) for name in conflict.pair}
     return conflict_pages.conflict_card(conflict, rows, load_references(), lambda name: f"../{name}.html", entries)
 
 
@@ -325,7 +326,7 @@ def test_the_picture_of_all_axes_opens_the_synthesis():
 
 def row_of(name, verdict):
     result = {"model": "pocket-bert", "profile": "live", "verdict": verdict, "q": 0.01}
-    return contents.Row(name, "4", "layers", "contested", f"Statement {name}.", (), results=(result,))
+    return contents.Row(claim(name, statement=f"Statement {name}."), (result,))
 
 
 def rows_of(**verdicts):

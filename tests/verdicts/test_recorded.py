@@ -1,16 +1,17 @@
 """Recorded runs: kept with their provenance, shown beside live ones, dropped when the prediction has changed."""
 
 import json
+import re
 import subprocess
 from datetime import UTC, datetime
 
 import pytest
+from ledger_toys import claim
 from notebook_project import add_notebook, make_project
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
-from bertology_utils.pages import contents, parts
-from bertology_utils.pages import extension as page
+from bertology_utils.pages import contents, layout, ledger_table
 from bertology_utils.project import Job
 from bertology_utils.provenance import commit
 from bertology_utils.running.freshness import fingerprint
@@ -100,15 +101,15 @@ def test_a_result_judged_by_another_prediction_is_not_shown(tmp_path):
 
 
 def row(*results):
-    return contents.Row("one", "4.1", "syntax", "empirical", "It does.", (), results=results)
+    return contents.Row(claim("one"), results)
 
 
 def test_a_result_from_before_the_measure_was_amended_is_not_shown():
-    claim = CLAIM.model_copy(update={"amended": datetime(2026, 11, 23, 12, tzinfo=UTC)})
+    amended = CLAIM.model_copy(update={"amended": datetime(2026, 11, 23, 12, tzinfo=UTC)})
     times = ("2026-11-23T11:59:00.5+00:00", "2026-11-23T12:01:00.5+00:00")
     result = {"prediction": CLAIM.full_prediction}
-    assert [claim.covers(result | {"date": time}) for time in times] == [False, True]
-    assert CLAIM.covers(result | {"date": times[0]}) and not claim.covers({"prediction": "a > b", "date": times[1]})
+    assert [amended.covers(result | {"date": time}) for time in times] == [False, True]
+    assert CLAIM.covers(result | {"date": times[0]}) and not amended.covers({"prediction": "a > b", "date": times[1]})
 
 
 def test_the_full_profile_comes_first_and_twins_are_left_to_the_details():
@@ -124,18 +125,19 @@ def test_the_card_of_a_claim_tells_its_recorded_results():
     notebook = {"cells": [{"outputs": [{"data": {"text/html": [card]}}]}]}
     kept = {"model": "pocket-minilm", "profile": "live", "recorded": True, "verdict": "contradicts"}
     kept |= {"difference": -0.25}
-    page.with_recorded(notebook, {"one": row(kept)})
+    layout.with_recorded(notebook, {"one": row(kept)})
     text = notebook["cells"][0]["outputs"][0]["data"]["text/html"]
-    assert parts.recorded_line([kept]) in text
+    assert layout.recorded_line([kept]) in text
     assert "pocket-minilm" in text and "contradicts" in text and "effect -0.25" in text
 
 
 def test_the_index_tells_how_the_recorded_verdicts_are_spread():
     kept = {"model": "pocket-minilm", "profile": "live", "recorded": True}
     rows = [row(kept | {"verdict": verdict}) for verdict in ("replicates", "contradicts", "not testable here")]
-    text = parts.recorded_summary(rows)
-    assert "pocket-minilm" in text and "<td>generated</td><td>1 of 2</td><td>1</td><td>0</td>" in text
-    assert parts.recorded_summary([]) == ""
+    ran = contents.Row(claim("two"), ({**kept, "recorded": False, "verdict": "replicates"},))
+    text = ledger_table.headline([*rows, ran], str)
+    cells = re.findall("<td>(.*?)</td>", text.partition("pocket-minilm")[2])
+    assert cells == ["generated", "1 of 2", "1", "0", "0 of 0"] and "<table" not in ledger_table.headline([], str)
 
 
 @pytest.mark.parametrize(("argument", "word"), [("--profile=smoke", "smoke"), ("--seed=3", "seed 0")])

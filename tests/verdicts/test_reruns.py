@@ -13,8 +13,7 @@ from bertology_utils import cli
 from bertology_utils.data import material
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages import build, contents
-from bertology_utils.pages.speed import speed_table
-from bertology_utils.pages.validity import data_table, interval_table, rerun_table, twin_table
+from bertology_utils.pages.run_record import data_table, interval_table, rerun_table, speed_table, twin_table
 from bertology_utils.project import Job, plan
 from bertology_utils.running import runner
 from bertology_utils.running.execution import Outcome
