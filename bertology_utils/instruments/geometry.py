@@ -63,8 +63,8 @@ def maximum_explainable_variance(vectors: np.ndarray, centred: bool = False) -> 
     """Share of the first squared singular value of the occurrence matrix, (..., occurrences, width) -> (...).
 
     The paper's definition (ethayarajh2019how) is uncentred, the default; its code centres the words' matrix and not
-    the baseline's, so `centred` shows the other reading. Computed from the smaller of the two Gram matrices, that of the
-    occurrences or that of the dimensions, which have the same values above zero.
+    the baseline's, so `centred` shows the other reading. Computed from the smaller of the two Gram matrices, that of
+    the occurrences or that of the dimensions, which have the same values above zero.
     """
     vectors = np.asarray(vectors, dtype=np.float64)
     if centred:
@@ -82,8 +82,8 @@ def maximum_explainable_variance(vectors: np.ndarray, centred: bool = False) -> 
 class Contextuality:
     """The cosines of ethayarajh2019how by layer; the layer axis counts from 0, the embedding output.
 
-    self_similarity (layers+1, words), intra_sentence (layers+1, sentences), anisotropy (layers+1,). `adjusted` subtracts
-    a layer's anisotropy.
+    self_similarity (layers+1, words), intra_sentence (layers+1, sentences), anisotropy (layers+1,). `adjusted`
+    subtracts a layer's anisotropy.
     """
 
     words: list[str]
@@ -115,9 +115,7 @@ def occurrences(
     }
 
 
-def contextuality(
-    sentences: Sequence[Sequence[str]], vectors: Sequence[np.ndarray], minimum: int = 5
-) -> Contextuality:
+def contextuality(sentences: Sequence[Sequence[str]], vectors: Sequence[np.ndarray], minimum: int = 5) -> Contextuality:
     """The cosines of ethayarajh2019how for one model; `vectors` as for `occurrences`."""
     groups = occurrences(sentences, vectors, minimum)
     if len(groups) < 2:
