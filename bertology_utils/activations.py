@@ -50,10 +50,22 @@ def vectors_at(
     specimen: Specimen, sentences: Sequence[Words], places: Sequence[int], how: str = "mean"
 ) -> torch.Tensor:
     """The vector of one word of each sentence, (layers+1, items, width); a sentence that comes again is run once."""
-    index: dict[tuple[str, ...], int] = {}
-    owners = [index.setdefault(tuple(words), len(index)) for words in sentences]
-    vectors = word_vectors(specimen, list(index), how)
-    return torch.stack([vectors[owner][:, place] for owner, place in zip(owners, places, strict=True)], dim=1)
+    asked: dict[tuple[str, ...], list[int]] = {}
+    for item, words in enumerate(sentences):
+        asked.setdefault(tuple(words), []).append(item)
+    encodings, items = encode_words(specimen, list(asked)), list(asked.values())
+    vectors = torch.empty(specimen.layers + 1, len(sentences), specimen.width)
+    for indices, hidden in hidden_batches(specimen, encodings):
+        for row, i in enumerate(indices):
+            for item in items[i]:
+                vectors[:, item] = _pooled_word(hidden[:, row], encodings[i].word_ids, places[item], how)
+    return vectors
+
+
+def _pooled_word(hidden: torch.Tensor, word_ids: Sequence[int | None], word: int, how: str) -> torch.Tensor:
+    """The vector of one word, (layers + 1, width)."""
+    pieces = [piece for piece, owner in enumerate(word_ids) if owner == word]
+    return pool_pieces(hidden[:, pieces], [0] * len(pieces), how)[:, 0]
 
 
 def token_table_vectors(specimen: Specimen, sentences: Sequence[Words]) -> list[np.ndarray]:

@@ -4,7 +4,7 @@ Sentences are sequences of words. A word may fall into several pieces; `word_ids
 (None for special pieces), so nothing here slices off first and last positions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -91,13 +91,15 @@ def token_budget_batches(lengths: Sequence[int], budget: int = BUDGET) -> list[l
 def collate(encodings: Sequence[Encoding], pad_id: int) -> dict[str, torch.Tensor]:
     """Pads encodings to tensors `(batch, pieces)`: input_ids, attention_mask, token_type_ids."""
     width = max(map(len, encodings))
-    batch = torch.full((3, len(encodings), width), 0)
-    batch[0] = pad_id
-    for row, encoding in enumerate(encodings):
-        batch[0, row, : len(encoding)] = torch.tensor(encoding.input_ids)
-        batch[1, row, : len(encoding)] = 1
-        batch[2, row, : len(encoding)] = torch.tensor(encoding.segment_ids)
-    return {"input_ids": batch[0], "attention_mask": batch[1], "token_type_ids": batch[2]}
+
+    def padded(rows: Iterable[Sequence[int]], fill: int = 0) -> torch.Tensor:
+        return torch.tensor([[*row, *[fill] * (width - len(row))] for row in rows])
+
+    return {
+        "input_ids": padded((e.input_ids for e in encodings), pad_id),
+        "attention_mask": padded([1] * len(e) for e in encodings),
+        "token_type_ids": padded(e.segment_ids for e in encodings),
+    }
 
 
 def model_inputs(specimen: "Specimen", encodings: Sequence[Encoding]) -> dict[str, torch.Tensor]:

@@ -170,18 +170,22 @@ def matched_projection(features: torch.Tensor, removed: RemovedSubspace, seed: i
     direction alike, a high one the directions of most variance. Where even these hold less, they are the match; see
     ``variance_share``.
     """
-    centred = removed(features.double() - features.double().mean(0))
-    variances, axes = torch.linalg.eigh(centred.T @ centred / len(centred))
+    centred = features.double() - features.double().mean(0)
+    scatter = centred.T @ centred
+    variances, axes = torch.linalg.eigh(removed.projection.T @ scatter @ removed.projection)
     scales = variances.clamp_min(0) / variances.max()
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randn(len(axes), removed.rank, generator=generator, dtype=torch.double)
 
-    wanted = variance_share(features, removed)
+    def variance(subspace: RemovedSubspace) -> float:
+        return float((subspace.basis.T @ scatter @ subspace.basis).trace())
+
+    wanted = variance(removed)
     low, high = 0.0, 8.0
     for _ in range(25):
         power = (low + high) / 2
         candidate = remove_directions(removed.projection @ axes @ (scales[:, None] ** power * drawn), tolerance=0.0)
-        low, high = (power, high) if variance_share(features, candidate) < wanted else (low, power)
+        low, high = (power, high) if variance(candidate) < wanted else (low, power)
     return candidate
 
 

@@ -63,12 +63,14 @@ def maximum_explainable_variance(vectors: np.ndarray, centred: bool = False) -> 
     """Share of the first squared singular value of the occurrence matrix, (..., occurrences, width) -> (...).
 
     The paper's definition (ethayarajh2019how) is uncentred, the default; its code centres the words' matrix and not
-    the baseline's, so `centred` shows the other reading. Computed from the Gram matrix of the occurrences.
+    the baseline's, so `centred` shows the other reading. Computed from the smaller of the two Gram matrices, that of
+    the occurrences or that of the dimensions, which have the same values above zero.
     """
     vectors = np.asarray(vectors, dtype=np.float64)
     if centred:
         vectors = vectors - vectors.mean(-2, keepdims=True)
-    gram = vectors @ np.swapaxes(vectors, -1, -2)
+    turned = np.swapaxes(vectors, -1, -2)
+    gram = vectors @ turned if vectors.shape[-2] < vectors.shape[-1] else turned @ vectors
     total = np.trace(gram, axis1=-2, axis2=-1)
     return np.linalg.eigvalsh(gram)[..., -1] / np.where(total == 0, np.nan, total)
 
@@ -78,18 +80,16 @@ def maximum_explainable_variance(vectors: np.ndarray, centred: bool = False) -> 
 
 @dataclass(frozen=True)
 class Contextuality:
-    """The measures of ethayarajh2019how by layer; the layer axis counts from 0, the embedding output.
+    """The cosines of ethayarajh2019how by layer; the layer axis counts from 0, the embedding output.
 
-    self_similarity and explainable_variance (layers+1, words), intra_sentence (layers+1, sentences), anisotropy and
-    explainable_baseline (layers+1,). `adjusted` subtracts a layer's baseline.
+    self_similarity (layers+1, words), intra_sentence (layers+1, sentences), anisotropy (layers+1,). `adjusted`
+    subtracts a layer's anisotropy.
     """
 
     words: list[str]
     self_similarity: np.ndarray
-    explainable_variance: np.ndarray
     intra_sentence: np.ndarray
     anisotropy: np.ndarray
-    explainable_baseline: np.ndarray
 
     @property
     def adjusted(self) -> np.ndarray:
@@ -115,25 +115,16 @@ def occurrences(
     }
 
 
-def contextuality(
-    sentences: Sequence[Sequence[str]], vectors: Sequence[np.ndarray], minimum: int = 5, seed: int = 0
-) -> Contextuality:
-    """All measures of ethayarajh2019how for one model; `vectors` as for `occurrences`.
-
-    The baseline of the explainable variance takes up to 1000 random occurrences of the kept words, as the study does.
-    """
+def contextuality(sentences: Sequence[Sequence[str]], vectors: Sequence[np.ndarray], minimum: int = 5) -> Contextuality:
+    """The cosines of ethayarajh2019how for one model; `vectors` as for `occurrences`."""
     groups = occurrences(sentences, vectors, minimum)
     if len(groups) < 2:
         raise BertologyError(f"Contextuality needs at least two words seen {minimum} times; got {len(groups)}.")
-    pool = np.concatenate(list(groups.values()), axis=1)
-    chosen = np.random.default_rng(seed).permutation(pool.shape[1])[:1000]
     return Contextuality(
         words=list(groups),
         self_similarity=np.stack([self_similarity(group) for group in groups.values()], axis=1),
-        explainable_variance=np.stack([maximum_explainable_variance(group) for group in groups.values()], axis=1),
         intra_sentence=np.stack([intra_sentence_similarity(np.asarray(v)) for v in vectors], axis=1),
         anisotropy=random_pair_similarity(list(groups.values())),
-        explainable_baseline=maximum_explainable_variance(pool[:, chosen]),
     )
 
 

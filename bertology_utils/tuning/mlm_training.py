@@ -111,26 +111,18 @@ def train_mlm(
     steps: int,
     seed: int = 0,
     *,
-    train: str = "all",
     learning_rate: float = 5e-4,
     budget: int = 1024,
 ) -> tuple[Specimen, np.ndarray]:
     """A copy of the specimen trained on for `steps` steps, and its losses (steps,).
 
-    train: "all", or "embeddings" (the body frozen, only piece embeddings and the tied decoder learn: the transfer of
-    artetxe2019crosslingual). AdamW, 10 % warm-up, linear decay.
+    AdamW, 10 % warm-up, linear decay.
     """
-    if train not in ("all", "embeddings"):
-        raise BertologyError(f"Unknown part to train {train!r}: choose all or embeddings.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = copy.deepcopy(specimen.model)
-        if train == "embeddings":
-            model.requires_grad_(False)
-            model.get_input_embeddings().weight.requires_grad_(True)
         feed = endless_batches(specimen, encode_words(specimen, sentences), seed, budget)
         losses = optimise(model, lambda: masked_loss(model, next(feed)).mean(), steps, learning_rate)
-    model.requires_grad_(True)
     return dataclasses.replace(specimen, model=model.eval()), losses
 
 

@@ -115,10 +115,20 @@ def _untrained(words: Sequence[str], recipe: BilingualRecipe, seeds: int) -> lis
     return over_seeds(lambda seed: tiny_specimen(words, recipe, seed), seeds)
 
 
-def _trained(specimens: Sequence[Specimen], sentences, recipe: BilingualRecipe, seeds: Sequence[int]) -> list[Specimen]:
+def train_embeddings(
+    models: Sequence[Specimen], sentences: Sequence[Sequence[str]], recipe: BilingualRecipe
+) -> list[Specimen]:
+    """Copies whose piece embeddings alone are trained, on these sentences; artetxe2019crosslingual."""
+    copies = [dataclasses.replace(model, model=copy.deepcopy(model.model)) for model in models]
+    return _trained(copies, sentences, recipe, range(len(models)), only="word_embeddings")
+
+
+def _trained(
+    specimens: Sequence[Specimen], sentences, recipe: BilingualRecipe, seeds: Sequence[int], only: str = ""
+) -> list[Specimen]:
     encodings = encode_words(specimens[0], sentences)
     feeds = [endless_batches(s, encodings, seed, recipe.budget) for s, seed in zip(specimens, seeds, strict=True)]
-    return train_together(specimens, feeds, recipe.steps, recipe.learning_rate)
+    return train_together(specimens, feeds, recipe.steps, recipe.learning_rate, only)
 
 
 def pretrain_static(

@@ -205,15 +205,21 @@ def _clip(gradients: Sequence[Tensor]) -> None:
 
 
 def train_together(
-    specimens: Sequence[Specimen], feeds: Sequence[Iterator[Batch]], steps: int, learning_rate: float
+    specimens: Sequence[Specimen], feeds: Sequence[Iterator[Batch]], steps: int, learning_rate: float, only: str = ""
 ) -> list[Specimen]:
-    """The specimens, trained in place for `steps` steps, each on its own endless feed of masked batches."""
+    """The specimens, trained in place for `steps` steps, each on its own endless feed of masked batches.
+
+    Weights without `only` in their names stay as they are.
+    """
     stack = Stack([specimen.model for specimen in specimens])
+    for name, weight in stack.weights.items():
+        weight.requires_grad_(only in name)
+    trained = [weight for weight in stack.weights.values() if weight.requires_grad]
 
     def losses() -> Tensor:
         batch = pack([next(feed) for feed in feeds])
         return stack.masked_losses(stack.hidden(batch), batch)
 
-    descend_together(list(stack.weights.values()), losses, steps, learning_rate)
+    descend_together(trained, losses, steps, learning_rate)
     stack.unstack()
     return list(specimens)

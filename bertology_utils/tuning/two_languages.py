@@ -1,6 +1,6 @@
 """Two languages in one model: a twin language in shifted letters, tiny bilingual models, and cross-lingual measures.
 
-Depends on `mlm_training`, torch and scikit-learn. The measures take vectors (layers, sentences, width)
+Depends on torch and scikit-learn. The measures take vectors (layers, sentences, width)
 or (sentences, width) of parallel sentences, row i of one language translating row i of the other; they give values an
 item.
 """
@@ -100,7 +100,7 @@ def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
 
 
 def tiny_specimen(words: Sequence[str], recipe: BilingualRecipe = BilingualRecipe(), seed: int = 0) -> Specimen:
-    """An untrained specimen of the recipe's size over these words; the control of `train_bilingual`."""
+    """An untrained specimen of the recipe's size over these words."""
     from bertology_utils.models import Specimen
 
     tokenizer = word_tokenizer(words)
@@ -119,24 +119,6 @@ def tiny_specimen(words: Sequence[str], recipe: BilingualRecipe = BilingualRecip
         model = BertForMaskedLM(config).eval()
     digest = hashlib.sha256(f"{config.to_json_string()}{seed}".encode()).hexdigest()
     return Specimen("bilingual", model, tokenizer, f"seed {seed}", digest, "trained in this notebook")
-
-
-def train_bilingual(
-    first: Sequence[Sequence[str]],
-    second: Sequence[Sequence[str]],
-    recipe: BilingualRecipe = BilingualRecipe(),
-    seed: int = 0,
-) -> tuple[Specimen, np.ndarray]:
-    """A masked LM trained from nothing on sentences of two languages, mixed and unmarked; and its losses (steps,).
-
-    The sentences need not be parallel. Feed it sentences of either language like any other specimen.
-    """
-    from bertology_utils.tuning.mlm_training import train_mlm
-
-    sentences = [*first, *second]
-    words = sorted({word for sentence in sentences for word in sentence})
-    specimen = tiny_specimen(words, recipe, seed)
-    return train_mlm(specimen, sentences, recipe.steps, seed, learning_rate=recipe.learning_rate, budget=recipe.budget)
 
 
 # ---------------------------------------------------------------- measures on parallel vectors

