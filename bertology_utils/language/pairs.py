@@ -29,17 +29,40 @@ farmer fed chicken; spider caught fly; policeman caught thief; queen punished se
 fisherman caught fish; waiter served guest; judge punished thief;
 wolf attacked sheep; fox killed chicken; captain led sailor; father carried baby; lion killed deer;
 owl caught mouse; rider whipped horse; general commanded soldier;
-boy bought toy; girl read book; man repaired car; woman cooked soup
+boy bought toy; girl read book; man repaired car; woman cooked soup;
+priest blessed child; doctor treated soldier; teacher praised child; officer arrested thief; mother washed child;
+eagle caught fish; king commanded army; queen ruled country; hunter shot deer; soldier fired gun; sailor sailed ship;
+farmer planted tree; farmer sold wheat; artist painted picture; player kicked ball; army won battle; bird built nest;
+engineer designed bridge; girl opened box; man cut tree; fire destroyed forest; scientist discovered planet;
+teacher asked question; nation elected president; company employed worker; guide led group; guard watched prisoner;
+tourist visited museum; horse pulled cart
 """
 
-# thing, its class, a class that it does not belong to and that takes the same article
+# thing, its class, a class that it does not belong to and that takes the same article; from the swords on each class is
+# as often the false one as the true one, so that a class that is usual wins nothing
 CLASSES = """
 robin bird fish; rose flower bird; oak tree bird; trout fish bird; hammer tool fruit; apple fruit tool;
 carrot vegetable tool; car vehicle flower; bus vehicle plant; eagle bird tree; salmon fish flower; banana fruit bird;
 sparrow bird tool; daisy flower bird; lily flower fish; lemon fruit bird; shark fish tree; knife tool fish;
 saw tool fruit; potato vegetable bird; pine tree fish; truck vehicle fruit; shirt garment fruit; duck bird fish;
 dog animal insect; ant insect animal; bee insect animal; horse animal instrument; piano instrument animal;
-violin instrument insect; cow animal insect; fly insect instrument; guitar instrument animal; lion animal insect
+violin instrument insect; cow animal insect; fly insect instrument; guitar instrument animal; lion animal insect;
+sword weapon ruler; gun weapon tree; rifle weapon relative; spear weapon relative; bow weapon building; bomb weapon
+building; arrow weapon building; cannon weapon building; pistol weapon building; castle building relative; church
+building book; palace building fruit; temple building book; tower building tree; hospital building weapon; hotel
+building fruit; school building vehicle; house building bird; theatre building ruler; museum building weapon;
+cathedral building weapon; barn building relative; prison building weapon; library building vehicle; factory building
+vehicle; mill building relative; chapel building relative; cottage building ruler; hut building vehicle; crow bird
+shape; hen bird building; turkey bird building; chicken bird building; cod fish weapon; carp fish vehicle; ash tree
+relative; fir tree ruler; palm tree building; orange fruit weapon; pear fruit vehicle; plum fruit relative; bicycle
+vehicle building; carriage vehicle building; wagon vehicle fish; van vehicle building; cart vehicle fruit; train
+vehicle weapon; king ruler machine; queen ruler building; prince ruler book; duke ruler building; mother relative
+building; father relative tree; brother relative building; sister relative bird; uncle relative building; aunt
+relative machine; cousin relative weapon; son relative building; daughter relative building; circle shape bird; square
+shape bird; novel book shape; dictionary book fish; bible book weapon; computer machine building; engine machine
+relative; wolf animal organ; fox animal instrument; bear animal organ; tiger animal instrument; elephant animal
+instrument; sheep animal organ; monkey animal organ; heart organ animal; lung organ animal; brain organ animal; liver
+organ animal; drum instrument animal; horn instrument animal; bell instrument animal
 """
 
 
@@ -225,14 +248,16 @@ def npi_pairs(n: int, condition: str = "licensor", seed: int = 0, split: str = "
     `licensor`: present or replaced ("no dog has ever slept" / "the dog has ever slept"). `scope`: in both sentences,
     but only in the good one above the item: first in one half ("no dog that the boys saw has ever slept" / "the dog
     that no boys saw has ever slept"), second in the other ("the boys ran , and no dog has ever slept" / "no boys ran ,
-    and the dog has ever slept"), so that neither the first word nor the licensor's place tells. `npi`: no licensor, a
-    neutral word or the item ("the dog has often slept" / "the dog has ever slept").
+    and the dog has ever slept"), so that neither the first word nor the licensor's place tells. `npi`: in the same two
+    structures without a licensor, a neutral word or the item ("the boys ran , and the dog has often slept" / "... ever
+    slept"). `condition` names the structure of these.
     `focus` is always the item's place; `differing()` says where the sentences differ.
     """
     _check("condition", condition, NPI_CONDITIONS)
     grammar = Grammar(split, seed)
     builds = {
-        "licensor": (_licensor_pair,), "scope": (_relative_scope_pair, _conjoined_scope_pair), "npi": (_neutral_pair,)
+        "licensor": (_licensor_pair,), "scope": (_relative_scope_pair, _conjoined_scope_pair),
+        "npi": (_relative_neutral_pair, _conjoined_neutral_pair),
     }[condition]  # fmt: skip
     # one item's sentences are shared out evenly, over eight pairs
     chosen = [builds[(i + i // 4) % len(builds)] for i in range(n)]
@@ -314,15 +339,23 @@ def _scope_pair(grammar: Grammar, npi: str, structure: str) -> MinimalPair:
     return MinimalPair(sentence.words, bad, place, "npi", condition | {"structure": structure})
 
 
-def _neutral_pair(grammar: Grammar, npi: str) -> MinimalPair:
-    sentence, place = _npi_sentence(grammar, npi, "the", grammar.pick(NUMBERS))
+def _relative_neutral_pair(grammar: Grammar, npi: str) -> MinimalPair:
+    return _neutral_pair(grammar, npi, "relative")
+
+
+def _conjoined_neutral_pair(grammar: Grammar, npi: str) -> MinimalPair:
+    return _neutral_pair(grammar, npi, "conjoined")
+
+
+def _neutral_pair(grammar: Grammar, npi: str, structure: str) -> MinimalPair:
+    sentence, place = _npi_sentence(grammar, npi, "the", grammar.pick(NUMBERS), structure=structure)
     neutral = grammar.pick(NEUTRAL[npi])
     return MinimalPair(
         _swap(sentence.words, {place: neutral}),
         sentence.words,
         place,
         "npi",
-        {"condition": "npi", "npi": npi, "licensor": "none", "licensor_index": -1},
+        {"condition": "npi", "npi": npi, "licensor": "none", "licensor_index": -1, "structure": structure},
     )
 
 
