@@ -156,17 +156,24 @@ class AttentionTrees:
 
 def attention_trees(eager: Specimen, bank: Treebank) -> AttentionTrees:
     """Maximum spanning trees of the symmetrised map of each head (htut2019attention), scored without punctuation."""
-    maps = [word_maps(eager, part) for part in (bank.development, bank.test)]
-    scores = []
-    for part, found in zip((bank.development, bank.test), maps, strict=True):
-        items = zip(found, part, punctuation_mask(part), strict=True)
-        scores.append(
-            np.stack([trees.uuas(-np.maximum(m, m.swapaxes(-1, -2)), s.heads, keep) for m, s, keep in items], axis=-1)
-        )
-    return AttentionTrees(*scores, *maps)
+    parts = (bank.development, bank.test)
+    maps = [word_maps(eager, part) for part in parts]
+    return AttentionTrees(*map(_undirected_scores, maps, parts), *maps)
 
 
-def prettiest(scores: np.ndarray, size: int = 20) -> dict[str, np.ndarray]:
+def _undirected_scores(maps: Sequence[np.ndarray], sentences: Sequence[Sentence]) -> np.ndarray:
+    """UUAS `(..., sentences)` of the spanning trees of symmetrised maps `(..., words, words)`."""
+    items = zip(maps, sentences, punctuation_mask(sentences), strict=True)
+    scores = [trees.uuas(-np.maximum(m, m.swapaxes(-1, -2)), s.heads, keep) for m, s, keep in items]
+    return np.stack(scores, axis=-1)
+
+
+def best_head_on(eager: Specimen, found: AttentionTrees, sentences: Sequence[Sentence]) -> np.ndarray:
+    """UUAS `(sentences,)` of the trees that the best head of `attention_trees` gives for other sentences."""
+    return _undirected_scores([maps[found.best] for maps in word_maps(eager, sentences)], sentences)
+
+
+def prettiest(scores: np.ndarray, size: int = 100) -> dict[str, np.ndarray]:
     """The best sentence and the mean one of each stretch of about `size` sentences, three stretches at least:
     `(stretches,)`, from scores `(sentences,)`. The best of one set is one number; only of several it has a spread."""
     stretches = np.array_split(scores, max(3, len(scores) // size))

@@ -9,7 +9,7 @@ sorted by length and run in batches of a bounded number of pieces; the vocabular
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -87,12 +87,28 @@ def decode(
         yield [index for query in chosen for index in owners[query]], log_probabilities[rows]
 
 
+@torch.no_grad()
+def head_log_probabilities(specimen: Specimen, vectors: torch.Tensor) -> torch.Tensor:
+    """Log probabilities (rows, vocabulary) that the head gives for last hidden states (rows, width), in nats."""
+    require_mlm_head(specimen)
+    placeholder = encode_words(specimen, [["."]])  # the encoder must run; what it gives is replaced
+    logits = _logits(specimen, placeholder, lambda hidden: vectors.to(hidden).unsqueeze(0))
+    return torch.log_softmax(logits, dim=-1)
+
+
 def _masked_logits(specimen: Specimen, queries: Sequence[Query]) -> torch.Tensor:
     """Logits (queries, vocabulary) at the position of each query, in one forward pass."""
-    batch = model_inputs(specimen, [_encoding(query) for query in queries])
-    inputs = {name: tensor.to(specimen.model.device) for name, tensor in batch.items()}
     rows, positions = torch.arange(len(queries)), torch.tensor([query.position for query in queries])
-    with head_sees(specimen.encoder, lambda hidden: hidden[rows, positions].unsqueeze(0)):
+    return _logits(specimen, list(map(_encoding, queries)), lambda hidden: hidden[rows, positions].unsqueeze(0))
+
+
+def _logits(
+    specimen: Specimen, encodings: Sequence[Encoding], choose: Callable[[torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """Logits (rows, vocabulary) of what `choose` makes of the last hidden states, (1, rows, width)."""
+    batch = model_inputs(specimen, encodings)
+    inputs = {name: tensor.to(specimen.model.device) for name, tensor in batch.items()}
+    with head_sees(specimen.encoder, choose):
         output = specimen.model(**inputs, return_dict=True)
     # BertForPreTraining has a next-sentence head too and names its masked-word logits apart.
     logits = output.prediction_logits if "prediction_logits" in output else output.logits

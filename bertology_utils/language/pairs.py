@@ -207,14 +207,18 @@ def npi_pairs(n: int, condition: str = "licensor", seed: int = 0, split: str = "
     `licensor`: present or replaced ("no dog has ever slept" / "the dog has ever slept"). `scope`: in both sentences,
     but only in the good one above the item: first in one half ("no dog that the boys saw has ever slept" / "the dog
     that no boys saw has ever slept"), second in the other ("the boys ran , and no dog has ever slept" / "no boys ran ,
-    and the dog has ever slept"), so that neither the first word nor the licensor's place tells. `npi`: no licensor, a
-    neutral word or the item ("the dog has often slept" / "the dog has ever slept").
+    and the dog has ever slept"), so that neither the first word nor the licensor's place tells. `npi`: in the same two
+    structures without a licensor, a neutral word or the item ("the boys ran , and the dog has often slept" / "... ever
+    slept"). `condition` names the structure of these.
     `focus` is always the item's place; `differing()` says where the sentences differ.
     """
     _check("condition", condition, NPI_CONDITIONS)
     grammar = Grammar(split, seed)
-    scopes = tuple(partial(_scope_pair, structure=structure) for structure in ("relative", "conjoined"))
-    builds = {"licensor": (_licensor_pair,), "scope": scopes, "npi": (_neutral_pair,)}[condition]
+    structures = ("relative", "conjoined")
+    scopes, neutral = (
+        [partial(build, structure=name) for name in structures] for build in (_scope_pair, _neutral_pair)
+    )
+    builds = {"licensor": (_licensor_pair,), "scope": scopes, "npi": neutral}[condition]
     # one item's sentences are shared out evenly, over eight pairs
     chosen = [builds[(i + i // 4) % len(builds)] for i in range(n)]
     return _mixed(grammar, [build(grammar, ("ever", "any", "ever", "yet")[i % 4]) for i, build in enumerate(chosen)])
@@ -287,15 +291,15 @@ def _scope_pair(grammar: Grammar, npi: str, structure: str) -> MinimalPair:
     return MinimalPair(sentence.words, bad, place, "npi", condition | {"structure": structure})
 
 
-def _neutral_pair(grammar: Grammar, npi: str) -> MinimalPair:
-    sentence, place = _npi_sentence(grammar, npi, "the", grammar.pick(NUMBERS))
+def _neutral_pair(grammar: Grammar, npi: str, structure: str) -> MinimalPair:
+    sentence, place = _npi_sentence(grammar, npi, "the", grammar.pick(NUMBERS), structure=structure)
     neutral = grammar.pick(NEUTRAL[npi])
     return MinimalPair(
         _swap(sentence.words, {place: neutral}),
         sentence.words,
         place,
         "npi",
-        {"condition": "npi", "npi": npi, "licensor": "none", "licensor_index": -1},
+        {"condition": "npi", "npi": npi, "licensor": "none", "licensor_index": -1, "structure": structure},
     )
 
 

@@ -60,6 +60,7 @@ def test_sweeps_have_one_score_a_layer_seed_and_sentence(tiny, bank):
 
 def test_attention_trees_of_a_model(tiny_eager, bank):
     found = syntax_trees.attention_trees(tiny_eager, bank)
+    np.testing.assert_array_equal(syntax_trees.best_head_on(tiny_eager, found, bank.test), found.best_test)
     assert found.test.shape == (2, 4, 12) and found.best_test.shape == (12,)
     assert all(m.shape == (2, 4, len(s.words), len(s.words)) for m, s in zip(found.test_maps, bank.test, strict=True))
 
@@ -114,6 +115,6 @@ def test_the_way_that_favours_us_is_chosen_on_development_sentences(tiny_eager, 
 
 def test_the_prettiest_sentence_is_chosen_in_each_stretch():
     scores = np.arange(60.0) % 20
-    found = syntax_trees.prettiest(scores)
+    found = syntax_trees.prettiest(scores, 20)
     assert found["best_sentence"].tolist() == [19, 19, 19] and found["mean_sentence"].tolist() == [9.5, 9.5, 9.5]
     assert len(syntax_trees.prettiest(scores[:9])["best_sentence"]) == 3

@@ -6,8 +6,7 @@ Depends on `probes` and `controls` (probes, control tasks and removal), `activat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -15,13 +14,13 @@ import numpy as np
 import torch
 
 from bertology_utils.activations import hidden_batches, sentence_vectors, word_vectors
-from bertology_utils.instruments.cloze import Query
-from bertology_utils.instruments.controls import ControlTask, RemovedSubspace, class_mean_projection, selectivity
+from bertology_utils.instruments.cloze import Query, head_log_probabilities
+from bertology_utils.instruments.controls import ControlTask, class_mean_projection, selectivity
 from bertology_utils.instruments.probes import encode_labels, probe_correctness, stack_words, train_probe
 from bertology_utils.language.grammar import Sentence, generate
 from bertology_utils.models import Specimen
 from bertology_utils.samples import UnitSamples, by_unit
-from bertology_utils.studies.overview.anatomy import masked_queries, masked_scores
+from bertology_utils.studies.overview.anatomy import masked_queries
 from bertology_utils.studies.overview.stories import ANIMALS, PEOPLE
 from bertology_utils.text import Encoding
 
@@ -48,17 +47,22 @@ class TagTask:
         random_task = ControlTask.of(tags[0], seed)
         return cls(sentences, tags, tuple(random_task.labels(part) for part in words), words[1])
 
-    def selectivity(self, specimen: Specimen, hidden: int) -> UnitSamples:
-        """Accuracy on word classes less that on random ones, of a probe on the last layer but one; over words.
+    def selectivities(self, specimen: Specimen) -> dict[str, UnitSamples]:
+        """Accuracy on word classes less that on random ones, of probes on the last layer but one; over words.
 
-        hidden: units of the probe's hidden layer; 0 is a linear probe.
+        `linear_selectivity`, and `mlp_selectivity` of a probe with a hidden layer as wide as the vectors: in
+        hewitt2019designing it has 1,000 units for vectors of 1,024, and narrow layers are the remedy.
         """
         features = [stack_words(word_vectors(specimen, [s.words for s in part]))[-2:-1] for part in self.sentences]
+        return {f"{name}_selectivity": by_unit(self._selectivity(features, size), self.words)
+                for name, size in (("linear", 0), ("mlp", specimen.width))}  # fmt: skip
+
+    def _selectivity(self, features: Sequence[torch.Tensor], hidden: int) -> np.ndarray:
         scores = []
         for targets in (self.tags, self.control):
             train, test, _ = encode_labels(*targets)
-            scores.append(probe_correctness(features[0], train, features[1], test, hidden=hidden)[0])
-        return by_unit(selectivity(*scores), self.words)
+            scores.append(probe_correctness(features[0], train, features[1], test, hidden=hidden, seeds=5)[0])
+        return selectivity(*scores)
 
 
 def same_kind(n: int, split: str = "train", seed: int = 0) -> tuple[list[list[str]], np.ndarray]:
@@ -90,17 +94,16 @@ def exclusive_or(specimen: Specimen, n: int, hidden: int = 64, seed: int = 0) ->
 def unused_property(specimen: Specimen, sentences: Sequence[Sequence[str]], seed: int = 0) -> dict[str, np.ndarray]:
     """A property that is there and not used: does the blank stand in the first half of its sentence?
 
-    `found` (seeds, items of one half): a linear probe on the last layer reads it. `effect` (items,): by how many nats
-    the hidden piece becomes less probable once the direction is gone; `removed` is what a fresh probe still reads.
+    One piece of each sentence is hidden. `found` (seeds, items of one half): a linear probe on the last layer reads it.
+    `effect` (sentences,): by how many nats the hidden piece becomes less probable once the direction is gone; `removed`
+    is what a fresh probe still reads.
     """
-    queries, targets = masked_queries(specimen, sentences, seed=seed, each=4)
+    queries, targets = masked_queries(specimen, sentences, seed=seed, each=1)
     labels = np.array([int(2 * query.position < len(query.input_ids)) for query in queries])
     vectors = query_vectors(specimen, queries)
     train, test = np.arange(0, len(labels), 2), np.arange(1, len(labels), 2)
-    removal = class_mean_projection(vectors[train], labels[train])
-    before = masked_scores(specimen, queries, targets)["loss"]
-    with projected_output(specimen, removal, vectors[train].mean(0)):
-        after = masked_scores(specimen, queries, targets)["loss"]
+    removal, mean = class_mean_projection(vectors[train], labels[train]), vectors[train].mean(0)
+    before, after = (losses(specimen, v, targets) for v in (vectors, mean + removal(vectors - mean)))
     return {
         "found": _read(vectors, labels, train, test, seed),
         "removed": _read(removal(vectors), labels, train, test, seed),
@@ -123,16 +126,8 @@ def query_vectors(specimen: Specimen, queries: Sequence[Query]) -> torch.Tensor:
     return vectors
 
 
-@contextmanager
-def projected_output(specimen: Specimen, removal: RemovedSubspace, mean: torch.Tensor) -> Iterator[None]:
-    """Inside, the encoder's last hidden state has lost its differences along a subspace; the mean (width,) stays."""
-
-    def project(module, arguments, output):
-        output.last_hidden_state = removal(output.last_hidden_state - mean) + mean
-        return output
-
-    handle = specimen.encoder.register_forward_hook(project)
-    try:
-        yield
-    finally:
-        handle.remove()
+def losses(specimen: Specimen, vectors: torch.Tensor, targets: np.ndarray, rows: int = 256) -> np.ndarray:
+    """What the head says of last hidden states (queries, width): -log P of each hidden piece in nats, (queries,)."""
+    parts = zip(vectors.float().split(rows), torch.as_tensor(targets).split(rows), strict=True)
+    found = [-head_log_probabilities(specimen, part).gather(1, wanted[:, None])[:, 0] for part, wanted in parts]
+    return torch.cat(found).numpy()

@@ -25,15 +25,15 @@ from bertology_utils.samples import by_unit
 BE = ("is", "are", "was", "were")
 
 
-def by_attractors(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
+def by_attractors(specimen: Specimen, n: int, few: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Agreement by number of attractors, with two baselines that need no syntax (goldberg2019assessing).
 
     Keys `attractors_0` ... `attractors_3`, `nonsense`, `agreeing` (one noun of the same number between), `unigram`
-    (which form the model prefers without any context): at most `n` covered pairs, as samples over what they are made
-    of (`unit_of`). Generated pairs ask n / 2 verbs, each with a subject of either number, so that the more usual form
-    is right in one half. `meaningful` and `nonsense_alike` may be compared, as in `_sense_and_nonsense`. `copulas`:
-    *be* alone, which has a form for each number, 0/1 over pairs; `coverage (sets,)` is the share of the verbs, or of
-    the drawn pairs, that are covered. `source` as in `pair_sets.agreement_pairs`; of real sets only
+    (which form the model prefers without any context): at most `n` covered pairs, or `few` where a noun stands between,
+    as samples over what they are made of (`unit_of`). Generated pairs ask each verb with subjects of either number, so
+    that the more usual form is right in one half. `meaningful` and `nonsense_alike` may be compared, as in `_alike`.
+    `copulas`: *be* alone, which has a form for each number, 0/1 over pairs; `coverage (sets,)` is the share of the
+    verbs, or of the drawn pairs, that are covered. `source` as in `pair_sets.agreement_pairs`; of real sets only
     marvin2018targeted's has agreeing nouns.
     """
     templates = source if source == EMBEDDED else "marvin_linzen"
@@ -41,17 +41,17 @@ def by_attractors(specimen: Specimen, n: int, seed: int = 0, source: str = EMBED
     kinds |= {"nonsense": {"nonsense": True}, "agreeing": {"agreeing": 1, "source": templates}}
     sets, coverage = {}, []
     for name, kind in kinds.items():
-        sets[name], share = verb_pairs(specimen, n, **{"seed": seed, "source": source} | kind)
+        size = n if name in ("attractors_0", "nonsense") else few
+        sets[name], share = verb_pairs(specimen, size, **{"seed": seed, "source": source} | kind)
         coverage.append(share)
     right = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
     found = {name: _over_units(values, sets[name]) for name, values in right.items()}
     plain = sets["attractors_0"]
     found["unigram"] = _over_units(context_free(specimen, plain), plain)
-    copulas, others = _by_copula(plain)
-    if source == EMBEDDED:
-        copulas, _ = _by_copula(agreement_pairs(n // 2, seed=seed, split="test"))
-    found["copulas"] = preferences(specimen, copulas)
-    return found | _sense_and_nonsense(specimen, others, sets["nonsense"], source) | {"coverage": np.array(coverage)}
+    drawn = agreement_pairs(few // 2, seed=seed, split="test") if source == EMBEDDED else plain
+    found["copulas"] = preferences(specimen, [pair for pair in drawn if _is_copular(pair)])
+    found |= _originals_and_nonsense(specimen, sets["nonsense"]) if source == "gulordava" else _alike(right, sets)
+    return found | {"coverage": np.array(coverage)}
 
 
 def verb_pairs(specimen: Specimen, n: int, source: str = EMBEDDED, **kind) -> tuple[list[MinimalPair], float]:
@@ -69,12 +69,8 @@ def verb_pairs(specimen: Specimen, n: int, source: str = EMBEDDED, **kind) -> tu
     return generated_pairs(n - n % 2, split="test", verbs=verbs, **kind), len(verbs) / len(every)
 
 
-def _by_copula(drawn: Sequence[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
-    """The pairs with *be*, and the others."""
-    copular = [pair.good[pair.focus] in BE for pair in drawn]
-    return [p for p, be in zip(drawn, copular, strict=True) if be], [
-        p for p, be in zip(drawn, copular, strict=True) if not be
-    ]
+def _is_copular(pair: MinimalPair) -> bool:
+    return pair.good[pair.focus] in BE
 
 
 def unit_of(pair: MinimalPair) -> str:
@@ -83,23 +79,23 @@ def unit_of(pair: MinimalPair) -> str:
     return str(pair.condition.get("construction") or ("be" if set(forms) <= set(BE) else "/".join(forms)))
 
 
-def _sense_and_nonsense(
-    specimen: Specimen, others: Sequence[MinimalPair], nonsense: Sequence[MinimalPair], source: str
-) -> dict[str, np.ndarray]:
-    """`meaningful` and `nonsense_alike`, over `unit_of`: neither has copulas, which are far easier than other verbs.
+def _alike(right: Mapping[str, np.ndarray], sets: Mapping[str, Sequence[MinimalPair]]) -> dict[str, np.ndarray]:
+    """`meaningful` and `nonsense_alike`, over `unit_of`: neither has copulas, which are far easier than other verbs."""
+    found = {}
+    for name, kind in (("meaningful", "attractors_0"), ("nonsense_alike", "nonsense")):
+        rows = [row for row, pair in enumerate(sets[kind]) if not _is_copular(pair)]
+        found[name] = _over_units(right[kind][rows], [sets[kind][row] for row in rows])
+    return found
 
-    The generated sentences differ in nothing else. Gulordava's nonsense is compared with the natural sentence that
-    each construction was taken from, and in the constructions alone whose original verb is covered and no copula.
-    """
-    meaningful = list(others)
-    if source == "gulordava":
-        originals, _ = _covered(specimen, pair_sets.natural_originals(source))
-        shared = {unit_of(pair) for pair in originals} & {unit_of(pair) for pair in nonsense}
-        meaningful, nonsense = ([p for p in part if unit_of(p) in shared] for part in (originals, nonsense))
-    return {
-        name: _over_units(preferences(specimen, part), part)
-        for name, part in (("meaningful", meaningful), ("nonsense_alike", nonsense))
-    }
+
+def _originals_and_nonsense(specimen: Specimen, nonsense: Sequence[MinimalPair]) -> dict[str, np.ndarray]:
+    """`_alike` of Gulordava's nonsense: beside the natural sentence that each construction was taken from, and in the
+    constructions alone whose original verb is covered and no copula."""
+    originals, _ = _covered(specimen, pair_sets.natural_originals("gulordava"))
+    shared = {unit_of(pair) for pair in originals} & {unit_of(pair) for pair in nonsense}
+    parts = {"meaningful": originals, "nonsense_alike": nonsense}
+    sets = {name: [pair for pair in part if unit_of(pair) in shared] for name, part in parts.items()}
+    return {name: _over_units(preferences(specimen, part), part) for name, part in sets.items()}
 
 
 def _over_units(values: np.ndarray, pairs: Sequence[MinimalPair]) -> np.ndarray:

@@ -61,7 +61,7 @@ def reliance(
     `source` as in `material.train_and_test`, whose rule says which words the probe meets in training and which in the
     test. In nats, `(test,)`: `intact` and `removed`; `(draws, test)`: `random`, each draw a subspace of the same rank
     outside of the removed one, with its variance as nearly as there is any; the same with shuffled words as
-    `shuffled_...`, of three draws at most. `removed_cost` and `random_cost` are the losses' growth for each unit of
+    `shuffled_...`, of one draw. `removed_cost` and `random_cost` are the losses' growth for each unit of
     variance removed, where 1 is all that the vectors have (`removed_share`, `random_share`). 0/1 over test
     words: `probe`,
     `probe_after` (a fresh probe after the removal) and `majority`; the first two `(seeds, items)`.
@@ -91,7 +91,7 @@ def reliance(
         with recorded_calls(specimen.encoder) as calls:
             found[prefix + "intact"] = masked_loss(specimen, sentences, places)
         runs = inputs_of_runs(calls, specimen.layers)
-        drawn = [removed, *others[: 3 if prefix else None]]
+        drawn = [removed, *others[: 1 if prefix else None]]
         without = [_loss_without(specimen, layer, one, mean, sentences, places, runs) for one in drawn]
         found |= {prefix + "removed": without[0], prefix + "random": np.stack(without[1:])}
     for name in ("removed", "random"):

@@ -20,6 +20,7 @@ from bertology_utils.models import Specimen
 from bertology_utils.studies.syntax.agreement import preferences
 
 CONDITIONS = ("licensor", "scope")
+STRUCTURES = ("relative", "conjoined")  # of the grammar's pairs that ask for item and scope
 
 
 def five_methods(specimen: Specimen, train: int, test: int, seed: int = 0, **settings) -> dict[str, dict]:
@@ -50,16 +51,34 @@ def feature_probes(specimen: Specimen, train: int, test: int, seed: int = 0, **s
     pair that is right, `(pairs,)`.
 
     The feature probes of warstadt2019investigating on the grammar's pairs, whose training and test words differ; an
-    absent item is replaced by a neutral word. Settings as in `probes.train_probe`.
+    absent item is replaced by a neutral word. As where the study holds an environment out, a probe learns from
+    one of the `STRUCTURES` and is asked in the other, both ways round: within one it need learn no more than the
+    template. `train` and `test` count pairs of both structures together; settings as in `probes.train_probe`.
     """
-    found = {}
-    for name, condition in (("npi", "npi"), ("scope_probe", "scope")):
-        known, asked = (
-            npi_pairs(n, condition, seed=seed, split=part) for n, part in ((train, "train"), (test, "test"))
+    return {
+        name: _across_structures(
+            specimen,
+            npi_pairs(train, condition, seed=seed, split="train"),
+            npi_pairs(test, condition, seed=seed, split="test"),
+            settings,
         )
-        odds = _readout(_vectors(specimen, known), **settings)(_vectors(specimen, asked))
-        found[name] = np.mean([odds[0] > 0, odds[1] < 0], axis=0)
-    return found
+        for name, condition in (("npi", "npi"), ("scope_probe", "scope"))
+    }
+
+
+def _across_structures(
+    specimen: Specimen, known: Sequence[MinimalPair], asked: Sequence[MinimalPair], settings: Mapping
+) -> np.ndarray:
+    """The share of each asked pair that a readout gets right which learnt from the other structure, `(asked,)`."""
+    vectors, unseen = _vectors(specimen, known), _vectors(specimen, asked)
+    right = np.zeros(len(asked))
+    for structure in STRUCTURES:
+        learnt, held_out = (
+            np.array([pair.condition["structure"] == structure for pair in pairs]) for pairs in (known, asked)
+        )
+        odds = _readout(vectors[:, learnt], **settings)(unseen[:, ~held_out])
+        right[~held_out] = np.mean([odds[0] > 0, odds[1] < 0], axis=0)
+    return right
 
 
 def cloze_choices(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:

@@ -1,15 +1,14 @@
-"""The exclusive or needs a hidden layer; removal takes away what a probe read and nothing outside the block."""
+"""The exclusive or needs a hidden layer; removal takes away what a probe read, and the head is asked without it."""
 
 import numpy as np
 import torch
 
-from bertology_utils.instruments.controls import remove_directions
 from bertology_utils.language.grammar import generate
 from bertology_utils.studies.overview import probe_limits
 from bertology_utils.studies.overview.anatomy import masked_queries, masked_scores
 
 SENTENCES = [sentence.words for sentence in generate(20, seed=3)]
-MORE = [sentence.words for sentence in generate(60, seed=4)]  # 40 items would teach the probe too little
+MORE = [sentence.words for sentence in generate(240, seed=4)]  # 40 items would teach the probe too little
 
 
 def planted(monkeypatch) -> None:
@@ -45,17 +44,15 @@ def test_removal_takes_the_property_away(monkeypatch, tiny) -> None:
     monkeypatch.setattr(probe_limits, "query_vectors", fake)
     found = probe_limits.unused_property(tiny, MORE)
     assert found["found"].mean() > 0.9 and found["removed"].mean() < 0.75
-    assert found["effect"].shape == (240,)
+    assert found["effect"].shape == (len(MORE),)
 
 
-def test_projection_ends_with_the_block(tiny) -> None:
+def test_the_head_says_of_last_vectors_what_the_model_says_of_blanks(tiny) -> None:
     queries, targets = masked_queries(tiny, SENTENCES[:4])
-    before = masked_scores(tiny, queries, targets)["loss"]
-    removal = remove_directions(torch.eye(tiny.width, dtype=torch.double)[:, :8])
-    with probe_limits.projected_output(tiny, removal, torch.zeros(tiny.width)):
-        inside = masked_scores(tiny, queries, targets)["loss"]
-    assert not np.allclose(before, inside)
-    assert np.allclose(before, masked_scores(tiny, queries, targets)["loss"])
+    vectors = probe_limits.query_vectors(tiny, queries)
+    expected = masked_scores(tiny, queries, targets)["loss"]
+    assert np.allclose(probe_limits.losses(tiny, vectors, targets, rows=3), expected, atol=1e-5)
+    assert not np.allclose(probe_limits.losses(tiny, torch.zeros_like(vectors), targets), expected)
 
 
 def test_a_control_word_has_one_class_wherever_it_stands(tiny) -> None:
@@ -63,5 +60,6 @@ def test_a_control_word_has_one_class_wherever_it_stands(tiny) -> None:
     assert len(tags.tags[1]) == len(tags.control[1]) == len(tags.words)
     classes = {(word, label) for word, label in zip(tags.words, tags.control[1], strict=True)}
     assert len(classes) == len(set(tags.words))
-    found = tags.selectivity(tiny, hidden=0)
-    assert found.shape[1] == len(set(tags.words)) and abs(found.mean()) <= 1  # (seeds, words)
+    found = tags.selectivities(tiny)
+    assert set(found) == {"linear_selectivity", "mlp_selectivity"}
+    assert all(v.shape[1] == len(set(tags.words)) and abs(v.mean()) <= 1 for v in found.values())  # (seeds, words)

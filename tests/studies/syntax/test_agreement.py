@@ -13,9 +13,11 @@ from bertology_utils.studies.syntax import agreement
 
 
 def test_agreement_has_the_samples_of_its_predictions(tiny):
-    found = agreement.by_attractors(tiny, 6)
+    found = agreement.by_attractors(tiny, 6, 4)
     assert {"attractors_0", "attractors_3", "nonsense", "unigram", "coverage"} <= set(found)
-    assert len(found["attractors_0"]) == 3 and found["attractors_0"].items == 6
+    assert len(found["attractors_0"]) == 3 and found["attractors_0"].items == found["nonsense"].items == 6
+    assert found["attractors_1"].items == found["agreeing"].items == 4
+    np.testing.assert_array_equal(found["meaningful"], found["attractors_0"])
     assert found["unigram"].mean() == 0.5, "each verb is asked in either number"
     assert len(found["copulas"])
     assert {"meaningful", "nonsense_alike"} <= set(found)
@@ -83,7 +85,7 @@ def test_nonsense_is_compared_in_the_constructions_whose_original_can_be_asked(t
     monkeypatch.setattr(pair_sets, "natural_originals", lambda source: natural)
     monkeypatch.setattr(cloze, "single_piece", lambda specimen, form: 1)
     monkeypatch.setattr(agreement, "preferences", lambda specimen, pairs: np.arange(float(len(pairs))))
-    found = agreement._sense_and_nonsense(tiny, [], made, "gulordava")
+    found = agreement._originals_and_nonsense(tiny, made)
     assert {name: (len(values), values.mean()) for name, values in found.items()} == {
         "meaningful": (2, 0.5), "nonsense_alike": (2, 1.0)
     }  # fmt: skip

@@ -42,6 +42,17 @@ def test_feature_probes_of_sentences_that_are_all_alike_are_right_half_the_time(
     assert set(found) == {"npi", "scope_probe"} and all(samples.tolist() == [0.5] * 12 for samples in found.values())
 
 
+def test_feature_probes_are_asked_in_the_structure_that_they_did_not_learn(tiny, monkeypatch):
+    def only_the_template(specimen, pairs):
+        conjoined = torch.tensor([pair.condition["structure"] == "conjoined" for pair in pairs])
+        good = torch.stack([torch.ones(len(pairs)), -torch.ones(len(pairs))])
+        return torch.where(conjoined, -good, good)[..., None]
+
+    monkeypatch.setattr(polarity_methods, "_vectors", only_the_template)
+    found = polarity_methods.feature_probes(tiny, 24, 12, steps=100)
+    assert all(samples.tolist() == [0.0] * 12 for samples in found.values())
+
+
 def test_methods_are_ranked_by_their_means_and_compared_between_conditions():
     found = {
         "licensor": {"cloze": np.array([1.0, 1.0]), "feature probe": np.array([0.0, 1.0])},
