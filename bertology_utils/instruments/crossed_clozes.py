@@ -36,52 +36,167 @@ ball:throw song:sing picture:paint house:build fish:catch gun:fire tree:climb
 question:answer hole:dig race:win candle:light money:spend ship:sail floor:sweep cow:milk secret:keep war:fight
 prayer:say hair:cut"""
 # class: what is done with its members
-ABILITIES = {"fruit": "eaten", "instrument": "played", "vehicle": "driven", "fish": "caught", "tree": "climbed"}
-# two situations, the sentence that follows both, and what each of them lets one expect there
-EVENTS = (
-    ("he was very hungry", "he was very cold", "he looked for some [MASK] .", "food", "clothes"),
-    ("it began to rain", "it was getting dark", "she wanted some [MASK] .", "cover", "light"),
-    ("she wanted to know the time", "she wanted to cut the bread", "she looked for her [MASK] .", "watch", "knife"),
-    ("he wanted to write to his mother", "he had to walk a long way", "he took his [MASK] .", "pen", "stick"),
-    ("the boy had a broken leg", "the boy could not read", "they sent him to a [MASK] .", "doctor", "teacher"),
-    ("the house was burning", "the fields were dry", "everybody called for [MASK] .", "help", "rain"),
-    ("he had stolen the gold", "he had won the war", "they took him to the [MASK] .", "prison", "king"),
-    ("she was thirsty", "she was hungry", "she asked for some [MASK] .", "water", "bread"),
-    ("they wanted to cross the river", "they wanted to cross the desert", "they bought a [MASK] .", "boat", "camel"),
-    ("the man was tired", "the man was lost", "he looked for his [MASK] .", "bed", "way"),
-    ("he wanted to marry her", "he wanted to shoot the bird", "he bought a [MASK] .", "ring", "gun"),
-    ("the children wanted to play", "the children wanted to learn", "they went to the [MASK] .", "garden", "school"),
-    ("she could not open the door", "she could not hear the music", "she had lost her [MASK] .", "key", "hearing"),
-    ("the army was beaten", "the army had won", "the people felt [MASK] .", "fear", "joy"),
-    ("the baby was crying for food", "the baby was freezing", "she gave it some [MASK] .", "milk", "clothes"),
-    ("he had to cut the wood", "he had to write the exam", "he looked for his [MASK] .", "axe", "pen"),
-    ("he could not see well", "he could not walk well", "he asked for his [MASK] .", "glasses", "stick"),
-    ("they wanted to sleep", "they wanted to eat", "they went to the [MASK] .", "bedroom", "kitchen"),
-    (
-        "she had found an old coin in the sea",
-        "she had dug in the field",
-        "her hands smelled of [MASK] .",
-        "salt",
-        "earth",
-    ),
-    ("he had to travel over land", "he had to travel over water", "he chose a [MASK] .", "horse", "boat"),
-    ("the ship was in the storm", "the ship was in the ice", "the sailors were afraid of the [MASK] .", "wind", "cold"),
-    ("she had broken the law", "she had broken her arm", "they took her to the [MASK] .", "court", "hospital"),
-    ("he wanted to buy the house", "he wanted to open the house", "he needed the [MASK] .", "money", "key"),
-    ("the cows were hungry", "the fire was going out", "the boy brought some [MASK] .", "grass", "wood"),
-    ("the room was too dark", "the room was too cold", "he asked for a [MASK] .", "lamp", "fire"),
-    ("she wanted to hear the news", "she wanted to see her face", "she looked for the [MASK] .", "radio", "mirror"),
-    ("they had caught the murderer", "they had crowned the prince", "they led him to his [MASK] .", "cell", "throne"),
-    (
-        "the dog was guarding the sheep",
-        "the dog was guarding the gold",
-        "it was afraid of the [MASK] .",
-        "wolf",
-        "thief",
-    ),
-    ("he had eaten too much", "he had read too much", "he complained of his [MASK] .", "stomach", "eyes"),
-    ("her husband had died", "her husband had come home", "she was full of [MASK] .", "grief", "joy"),
-)
+ABILITIES = {
+    "fruit": "eaten",
+    "instrument": "played",
+    "vehicle": "driven",
+    "fish": "caught",
+    "tree": "climbed",
+    "flower": "picked",
+    "animal": "fed",
+    "tool": "used",
+    "building": "entered",
+    "book": "read",
+    "drink": "drunk",
+}
+# a sentence | situations that it may follow, and what each of them lets one expect in it
+EVENTS = """
+he looked for some [MASK] . | he was very hungry : food | he was very cold : clothes | he wanted to paint the fence
+: paint | his horse had eaten nothing : grass | he had a wound in his arm : medicine
+
+she wanted some [MASK] . | it began to rain : cover | it was getting dark : light | she had worked all night : sleep
+| the noise was too much for her : silence | she had walked in the sun all day : water
+
+she looked for her [MASK] . | she wanted to know the time : watch | she wanted to cut the bread : knife | she stood
+before the locked door : key | the evening was too cold : coat | she wanted to see her face : mirror
+
+he took his [MASK] . | he wanted to write to his mother : pen | he had to walk a long way : stick | the enemy was at
+the gate : sword | he wanted to shoot the bird : gun | he wanted to catch fish : net
+
+they sent him to a [MASK] . | the boy had a broken leg : doctor | the boy could not read : teacher | the man had
+lost all his teeth in a fight : hospital | the man had killed his wife : judge | he wanted to pray : church
+
+everybody called for [MASK] . | the house was burning : help | the fields were dry : rain | the war had lasted too
+long : peace | the king had taken all from the poor : justice | the people had nothing to eat : bread
+
+they took him to the [MASK] . | he had stolen the gold : prison | he had won the war : king | he was very ill :
+hospital | he wanted to catch the train : station | he had died in the night : grave
+
+they bought a [MASK] . | they wanted to cross the river : boat | they wanted to cross the desert : camel | they
+wanted to live in the town : house | they wanted to have milk every day : cow | they wanted to find their way : map
+
+he looked for his [MASK] . | the man was tired : bed | the man was lost : way | he had to pay the bill : money | he
+wanted to read the small letters : glasses | he had to cut the wood : saw
+
+he bought a [MASK] . | he wanted to marry her : ring | he wanted to shoot the bird : gun | he wanted to go by train
+: ticket | he wanted to know the news : newspaper | he wanted to make music : piano
+
+they went to the [MASK] . | the children wanted to play : garden | the children wanted to learn : school | they
+wanted to swim in the sea : beach | they wanted to borrow a book : library | they wanted to see a play : theatre
+
+she had lost her [MASK] . | she could not open the door : key | she could not hear the music : hearing | she was
+looking for work : job | she did not know what she was called : memory | she could not speak : voice
+
+the people felt [MASK] . | the army was beaten : fear | the army had won : joy | the king had broken his word :
+anger | the good queen had died : grief | the winter was long and hard : cold
+
+she gave it some [MASK] . | the baby was crying for food : milk | the baby was cold : clothes | the horse was hungry
+: hay | the dog was hungry : meat | the plant was dry : water
+
+they went into the [MASK] . | they wanted to sleep : bedroom | they wanted to eat : kitchen | they wanted to dig for
+coal : mine | they wanted to hunt the deer : forest | they wanted to hear the priest : church
+
+her hands were full of [MASK] . | she had cooked the soup too fast : salt | she had dug in the field : earth | she
+had come from the market : fruit | she had cut herself : blood | she had picked flowers : roses
+
+he chose a [MASK] . | he had to travel over land : horse | he had to travel over water : boat | he wanted a friend
+to guard his house : dog | he wanted to sit down : chair | he wanted to fly to america : plane
+
+the men were afraid of the [MASK] . | the ship was in the storm : wind | the ship was in the ice : cold | they were
+in the deep forest : animals | they had stolen the gold : police | they worked under the mountain : dark
+
+they took her to the [MASK] . | she had broken the law : court | she had broken her arm : hospital | she wanted to
+eat something fine : restaurant | she was to marry the prince : palace | she wanted to sail home : harbor
+
+he needed the [MASK] . | he wanted to buy the house : money | he wanted to open the house : key | he wanted to reach
+the roof : ladder | he wanted to clean the floor : water | he wanted to prove it to the judge : evidence
+
+the boy brought some [MASK] . | the cows were hungry : grass | the fire was going out : wood | the guests wanted to
+drink : wine | she wanted to write a letter : paper | her coffee was too bitter : sugar
+
+he asked for a [MASK] . | the room was too dark : lamp | the room was too cold : fire | he wanted to drink the beer
+: glass | he could not carry it alone : hand | he wanted to sit : chair
+
+she looked for the [MASK] . | she wanted to hear the news : radio | she wanted to read : book | she wanted to leave
+the room : door | she wanted to send the letter : post | she wanted to cook the soup : pot
+
+they led him to his [MASK] . | they had caught the criminal : cell | they had crowned the prince : throne | the
+guest was hungry : table | the guest was tired : room | the teacher had come to teach : class
+
+it was afraid of the [MASK] . | the dog looked after the sheep : wolf | the dog watched over the gold : thief | the
+mouse was looking for cheese : cat | the fish lay in the sand : sun | the deer ran through the forest : hunter
+
+he felt pain in his [MASK] . | he had eaten too much : stomach | he had read too much : eyes | he had walked too far
+: feet | he had sung all night : throat | he loved her and she was gone : heart
+
+she was full of [MASK] . | her husband had died : grief | her husband had come home : joy | she had won the prize :
+pride | somebody had stolen her ring : anger | she heard steps in the dark : fear
+
+he became a [MASK] . | he loved to help the sick : doctor | he loved to sail the sea : sailor | he loved to stand on
+the stage : actor | he loved to grow corn : farmer | he loved to tell stories : writer
+
+she met a [MASK] . | she was walking through the hospital : nurse | she was walking through the castle : king | she
+was walking through the stable : horse | she was walking through the church : priest | she was walking through the
+prison : guard
+
+they built a [MASK] . | they had to cross the river : bridge | they had to keep out the enemy : wall | they wanted
+to pray together : church | they wanted to teach their children : school | they wanted to sail away : ship
+
+he washed his [MASK] . | he had played in the mud with bare feet : feet | he had eaten with his fingers : hands |
+there was paint on his nose : face | there was sand on his head : hair | there was wine on his collar : shirt
+
+he put on his [MASK] . | the sun burned on his head : hat | the floor was cold : shoes | the wind was very cold :
+coat | he went to the battle : armor | he could not read the small words : glasses
+
+she heard the [MASK] . | a guest stood at the door : bell | the cat was locked out : cry | they were dancing in the
+hall : music | a storm was coming : thunder | he had told a joke : laughter
+
+he drew a [MASK] . | he wanted to show the way : map | he was attacked : sword | the child asked what runs after the
+cat : dog | the child asked where we live : house | he wanted to divide the page : line
+
+they waited for the [MASK] . | they stood at the station : train | they stood at the altar : bride | they lay awake
+all night : morning | they were tired of the snow : spring | they had asked a question : answer
+
+he paid for the [MASK] . | he had eaten in the restaurant : meal | he had slept in the hotel : room | he had
+travelled by train : ticket | he had drunk in the bar : beer | he had broken the glass of the shop : window
+
+she opened the [MASK] . | somebody knocked : door | the air was bad : window | a message had come : letter | she
+wanted to read : book | she wanted to drink the wine : bottle
+
+he climbed the [MASK] . | he wanted to pick apples : tree | he wanted to stand in the snow above the clouds :
+mountain | he wanted to repair the roof : ladder | he wanted to go to his room upstairs : stairs | he wanted to flee
+from prison : wall
+
+they ate the [MASK] . | the hunter had come home : meat | they went to the chickens in the morning : eggs | the boat
+had come back from the sea : fish | the tree was full : fruit | the baker had come : bread
+
+she fed the [MASK] . | she went to the stable : horse | she stood by the river : fish | somebody small was crying :
+baby | somebody wild ran to guard the gate : dog | she wanted to help the people in the street : poor
+
+he lost the [MASK] . | he was a bad lawyer : case | he was a bad general : war | he was a bad player : game | he was
+a bad merchant : money | he was a bad guide : way
+
+the child wanted a [MASK] . | it wanted to ride : horse | it wanted to hear something before it slept : story | it
+wanted to build : hammer | it was its birthday : cake | it wanted to play in the yard : ball
+
+he was looked at by a [MASK] . | he stood in the court : judge | he had stolen a car : policeman | he walked through
+the jungle : tiger | he was singing in the theatre : audience | he was ill : nurse
+
+she turned on the [MASK] . | the room was dark : light | she wanted to wash : water | she wanted to hear a song :
+radio | she wanted to see the match : television | she wanted to drive away : engine
+
+they cut the [MASK] . | they needed wood : trees | their head looked wild : hair | they wanted to eat cake : cake |
+they were making hay : grass | they wanted to free the prisoner : rope
+
+he carried a [MASK] . | he was a soldier : gun | he was a king : crown | he came from the post office : letter | he
+was a doctor on his way to the sick : bag | he was walking in the dark : lamp
+
+the ground was covered with [MASK] . | it was winter : snow | it was autumn : leaves | it was spring : flowers | the
+river had come over the wall : water | the house had burned down : ash
+
+she thought of her [MASK] . | she wanted to have children : husband | she was going to school : teacher | she was
+ill : doctor | she was far from home : family | she had to pay so much : money
+"""
 THINGS = """
 coin key ring letter book ball knife watch cup hat shoe map bottle candle clock pen bell spoon stone lamp shirt brush
 rope toy"""
@@ -121,9 +236,14 @@ def crossed_accuracy(specimen: Specimen, items: Sequence[Crossed]) -> np.ndarray
 
 
 def group_accuracy(specimen: Specimen, groups: Mapping[str, Sequence[Crossed]]) -> dict[str, np.ndarray]:
-    """`crossed_accuracy` on the answerable items of every group: 0/1 (items,), or a value for each thing (things,)."""
+    """`crossed_accuracy` on the answerable items of every group: 0/1 (items,), or a value for each thing (things,).
+
+    All groups are asked at once, so that a context that several share is read once.
+    """
     kept = {name: answerable_items(specimen, items) for name, items in groups.items()}
-    return {name: by_thing(crossed_accuracy(specimen, items), items) for name, items in kept.items()}
+    correct = crossed_accuracy(specimen, [item for items in kept.values() for item in items])
+    parts = np.split(correct, np.cumsum([len(items) for items in kept.values()])[:-1])
+    return {name: by_thing(right, items) for (name, items), right in zip(kept.items(), parts, strict=True)}
 
 
 def examples(groups: Mapping[str, Sequence[Crossed]]) -> dict[str, str]:
@@ -341,13 +461,17 @@ def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Cross
 
 
 def event_items(mention: bool = False) -> list[Crossed]:
-    """What does one expect next? With `mention`, the same word was said before: the control that needs no event."""
+    """What does one expect next? Every two situations of one sentence, which label their item.
+
+    With `mention`, the word was said before: the control that needs no event.
+    """
     items = []
-    for first, second, last, a, b in EVENTS:
-        before = [f"{context} and spoke of {word} . {last}" for context, word in ((first, a), (second, b))]
-        plain = [f"{context} . {last}" for context in (first, second)]
-        chosen = before if mention else plain
-        items.append(Crossed(*(tuple(text.split()) for text in chosen), (a, b)))
+    for last, *rows in (" ".join(block.split()).split(" | ") for block in EVENTS.split("\n\n")):
+        for pair in combinations([row.split(" : ") for row in rows], 2):
+            before = (f"{context} and spoke of {word}" if mention else context for context, word in pair)
+            sides = (tuple(f"{text} . {last}".split()) for text in before)
+            labels = tuple(f"{context} . {last}" for context, _ in pair)
+            items.append(Crossed(*sides, (pair[0][1], pair[1][1]), labels))
     return items
 
 

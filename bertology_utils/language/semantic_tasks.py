@@ -7,6 +7,7 @@ nothing apart.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
@@ -181,14 +182,16 @@ def proto_role_items(n: int, split: str = "train", seed: int = 0) -> list[WordIt
     """Arguments of verbs; the label lists their proto-role properties, joined by `+` (none: an empty string).
 
     The properties are set by rule: volition by the role, sentience by the noun's kind, the two changes by verb and
-    role. A rule-made stand-in for the human ratings of the studies.
+    role. A rule-made stand-in for the human ratings of the studies. No verb has more than a fortieth of the items, or
+    two, so that frequent ones do not speak for all.
     """
     living = {form for kind in UNIONS["living"] for noun in load_lexicon(split).nouns[kind]
               for form in (noun.singular, noun.plural)}  # fmt: skip
-    items = []
+    items, met = [], Counter()
     for s, i in _nouns(split, seed):
         verb = _governor(s, i)
-        if s.roles[i] and verb >= 0:
+        if s.roles[i] and verb >= 0 and met[s.lemmas[verb]] < max(2, n // 40):
+            met[s.lemmas[verb]] += 1
             alive = s.entities[i] == "PERSON" or s.words[i] in living
             held = properties(s.roles[i], s.lemmas[verb], alive)
             items.append(WordItem(s.words, i, verb, "+".join(held), s.lemmas[verb]))
@@ -224,41 +227,6 @@ def _governor(sentence: Sentence, place: int) -> int:
 
 # Fillers of a role ----------------------------------------------------------------------------------------------------
 
-# sentence with X | right | related, but wrong | unrelated
-FILLERS = """
-the farmer milked the X . | cow pig table
-she read the X by the fire . | book pen horse
-he drove the X to town . | car road apple
-they drank some hot X . | tea cup stone
-the king wore a X on his head . | crown throne fish
-the hunter shot the X with his gun . | deer forest song
-the boy kicked the X over the wall . | ball goal moon
-the cook cut the bread with a X . | knife plate cloud
-the captain sailed the X across the sea . | ship wave chair
-the doctor helped the sick X . | patient hospital hammer
-the teacher taught the X to read . | children school sugar
-the bird flew back to its X . | nest egg law
-he opened the X with a key . | door wall milk
-the judge sent the thief to X . | prison court breakfast
-the soldier fought in the X . | war gun soup
-the baker sold fresh X . | bread shop soldier
-the cat chased the X . | mouse tail church
-she put the flowers into a X . | pot garden train
-the singer sang a beautiful X . | song voice knife
-he lit the X with a match . | lamp smoke sheep
-the fisherman caught a big X . | fish boat book
-the dog buried the X in the garden . | bone cat letter
-the author wrote a new X . | book reader river
-they prayed in the X . | church priest shoe
-the waiter served the X . | dinner kitchen mountain
-the pilot landed the X . | plane airport flower
-she washed her X with soap . | hands bath war
-he painted a X on the wall . | picture brush minute
-the children went to X to learn . | school teacher gold
-she cooked the X for dinner . | meat kitchen music
-the train arrived at the X . | station ticket heart
-he played the X in the band . | guitar singer window
-"""
 # one scene a row: what somebody does, each ending in its filler, which does not fit the sentence before
 SCENES = """
 the farmer : milked the cow / drove the tractor / planted the corn / rode the horse
@@ -321,6 +289,73 @@ the dog : chewed the bone / guarded the house / wagged its tail / barked at the 
 the bird : built the nest / laid the egg / spread its wings / sang its song
 the bear : ate the honey / slept in the cave / caught the fish / scratched the tree
 the bee : stung the boy / returned to the hive / made the honey / flew to the flower
+the captain : sailed the ship / looked at the stars / gave the order / was the last to leave the deck
+the emperor : ruled the empire / led the army / signed the law / lived in the palace
+the general : won the battle / looked at the map / rode the horse / spoke to the troops
+the nurse : washed the wound / pushed the bed / called the doctor / worked all night
+the professor : gave the lecture / taught the students / wrote the book / worked at the university
+the editor : read the article / corrected the mistake / called the writer / printed the newspaper
+the reporter : asked the question / wrote the story / used the telephone / told the truth
+the engineer : built the bridge / drew the plan / tested the machine / measured the length
+the scientist : made the experiment / looked at the cell / proved the theory / worked in the laboratory
+the president : won the election / gave the speech / signed the treaty / lived in the white house
+the bishop : blessed the people / wore the cross / spoke of the lord / built the cathedral
+the monk : copied the manuscript / lived in poverty / rang the bell / drank the wine
+the pupil : learned the lesson / raised his hand / forgot the answer / feared the teacher
+the librarian : lent the book / wrote the list / asked for silence / sat at the desk
+the merchant : sold the goods / crossed the desert / counted the coins / paid the tax
+the spy : hid the letter / changed his name / listened at the door / betrayed the country
+the prisoner : looked through the window / dreamed of freedom / dug the tunnel / wrote to his wife
+the policeman : stopped the car / caught the criminal / drew his gun / asked for the name
+the fireman : broke the door / climbed the ladder / put out the fire / saved the child
+the tourist : took the picture / carried the bag / visited the museum / paid for the hotel
+the porter : carried the bags / opened the gate / kept the key / waited for the train
+the queen : loved the king / held the ball / bore the prince / wore the crown
+the prince : loved the girl / inherited the kingdom / won the tournament / rode to the castle
+the witch : cooked the soup / lived in the forest / frightened the children / turned him into stone
+the giant : lifted the rock / lived in the mountain / fell with a great noise / ate the sheep
+the ghost : walked through the wall / appeared at midnight / frightened the guests / lived in the tower
+the dancer : learned the steps / moved to the music / hurt her foot / thanked the audience
+the composer : wrote the opera / sat at the piano / heard the song / hated the noise
+the drummer : kept the rhythm / beat the drum / joined the band / played too loud for the neighbors
+the sculptor : cut the stone / made the statue / studied the body / lived in rome
+the poet : wrote the poem / looked for a word / loved the moon / drank the wine
+the director : made the film / chose the actors / changed the script / shouted at the camera
+the peasant : fed the chickens / made the butter / washed the clothes / baked the bread
+the hound : followed the track / found the bird / ran through the forest / obeyed the whistle
+the horse : pulled the cart / ate the grass / jumped over the fence / threw off the boy
+the cow : gave the milk / ate the grass / stood in the barn / walked to the river
+the fox : stole the chicken / ran from the dogs / slept in the hole / crossed the snow
+the wolf : howled at the moon / killed the sheep / ran through the forest / showed its teeth
+the lion : killed the deer / slept in the shade / roared in the night / protected the young
+the eagle : spread its wings / caught the fish / built its nest / flew above the mountains
+the spider : made the web / caught the fly / hung from the roof / frightened the girl
+the snake : bit the man / hid in the grass / lay in the sun / swallowed the egg
+the mouse : ate the cheese / ran from the cat / lived in the hole / feared the owl
+the whale : swam in the sea / swallowed the fish / followed the ship / came up for air
+the river : reached the sea / carried the boat / flooded the valley / turned the wheel
+the storm : broke the tree / sank the ship / came from the west / tore the sail
+the fire : burned the house / gave the heat / spread to the forest / turned the wood to ash
+the sun : warmed the earth / rose in the east / melted the snow / dried the clothes
+the train : left the station / crossed the bridge / carried the passengers / entered the tunnel
+the plane : left the ground / flew above the clouds / carried the mail / landed at the airport
+the ship : left the harbor / crossed the ocean / hit the rock / carried the cargo
+the bus : stopped at the corner / carried the children / ran out of fuel / came every hour
+the company : made the profit / paid the workers / opened the factory / sold the product
+the government : raised the tax / built the road / lost the vote / started the war
+the school : taught the children / bought the books / closed for the summer / stood on the hill
+the hospital : treated the patients / needed the money / hired the nurse / bought the medicine
+the church : rang the bell / helped the poor / owned the land / celebrated the mass
+the museum : showed the paintings / opened at ten / stood in the city / charged for the ticket
+the bank : lent the money / closed the account / trusted the customer / moved to the capital
+the host : paid for the dinner / gave the speech / walked to the altar / cried with joy
+the landlord : raised the rent / repaired the roof / owned the house / locked the door
+the gambler : lost the money / held the cards / sat at the table / borrowed from a friend
+the champion : won the race / held the cup / broke the record / thanked the coach
+the swimmer : crossed the lake / jumped into the water / reached the shore / held her breath
+the runner : won the race / tied the shoe / drank the water / hurt his leg
+the goalkeeper : caught the ball / defended the goal / kicked it over the line / lost the match
+the referee : stopped the game / blew the whistle / looked at the clock / showed the card
 """
 FRAMES_OF_PRIOR = ("the X is here .", "they saw the X .", "it was about X .")
 
@@ -336,27 +371,21 @@ class FillerItem:
 
 
 def filler_items() -> list[FillerItem]:
-    """All items: a filler that fits, one of the same scene that does not, one from elsewhere (ettinger2019what).
+    """Sentences of `SCENES` without their last word: it, that of another one of the scene, and one from elsewhere.
 
-    First those written by hand, each a scene of its own, then those of `SCENES`.
+    After ettinger2019what; every sentence meets all others of its scene, each time with another word from elsewhere.
     """
-    rows = [[part.split() for part in row.split("|")] for row in FILLERS.strip().splitlines()]
-    own = [FillerItem(tuple(words), words.index("X"), tuple(fillers), " ".join(words)) for words, fillers in rows]
-    return own + _scene_items()
-
-
-def _scene_items() -> list[FillerItem]:
-    """Each sentence of a scene, its last word against that of the next one and that of a sentence elsewhere."""
     rows = [row.split(" : ") for row in SCENES.strip().splitlines()]
     scenes = [(who, [deed.split() for deed in deeds.split(" / ")]) for who, deeds in rows]
     items = []
     for row, (who, deeds) in enumerate(scenes):
-        near = {deed[-1] for deed in deeds}
-        for column, deed in enumerate(deeds):
+        own = [deed[-1] for deed in deeds]
+        far = [deed[-1] for _, others in (*scenes[row:], *scenes[:row])[len(scenes) // 2 :] for deed in others]
+        far = iter([word for word in far if word not in own])
+        for deed in deeds:
             words = (*who.split(), *deed[:-1], "X", ".")
-            far = (scenes[(row + step) % len(scenes)][1][column][-1] for step in range(len(scenes) // 2, len(scenes)))
-            fillers = (deed[-1], deeds[(column + 1) % len(deeds)][-1], next(word for word in far if word not in near))
-            items.append(FillerItem(words, len(words) - 2, fillers, who))
+            fillers = [(deed[-1], related, next(far)) for related in own if related != deed[-1]]
+            items += [FillerItem(words, len(words) - 2, three, who) for three in fillers]
     return items
 
 
@@ -399,8 +428,10 @@ def partner_triples(n: int, seed: int = 0) -> tuple[Sentences, Sentences, Senten
 
 # split | verbs of a good outcome | verbs of a bad one
 OUTCOME_VERBS = """
-train | found won enjoyed loved got cleaned | lost broke missed hated burned dropped
-test | liked saved received repaired | destroyed forgot feared damaged
+train | found won enjoyed loved got bought kept gained admired discovered collected earned chose protected restored \
+| lost broke missed hated burned dropped ruined refused rejected abandoned attacked removed stole struck hurt
+test | liked saved received secured built praised improved created celebrated recovered trusted accepted \
+| destroyed forgot feared damaged buried denied threw hid shot split killed avoided
 """
 OUTCOME_FRAMES = ("in C , P V the N .", "P V the N in C .", "P of C V the N .", "yesterday , P V the N .")
 
