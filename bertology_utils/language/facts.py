@@ -71,6 +71,15 @@ mexico:spanish brazil:portuguese austria:german hungary:hungarian norway:norwegi
 SIZES = (
     ("ant", "mouse", "rabbit", "dog", "pig", "horse", "elephant", "whale"),
     ("coin", "apple", "bucket", "chair", "car", "house", "mountain"),
+    ("seed", "nut", "box", "table", "bus", "ship", "island"),
+    ("button", "ring", "cup", "hat", "coat", "bed", "boat", "church", "hill"),
+    ("fly", "frog", "cat", "goat", "cow", "tree", "castle"),
+    ("pin", "key", "book", "basket", "door", "wagon", "train", "bridge", "city"),
+    ("bee", "bird", "fox", "sheep", "bull", "truck", "tower"),
+    ("cell", "insect", "rat", "baby", "woman", "giant"),
+    ("finger", "hand", "boy", "man", "lion", "camel"),
+    ("leaf", "flower", "dress", "bag", "window", "garden", "field", "forest"),
+    ("letter", "bottle", "gun", "desk", "van", "barn", "palace"),
 )
 
 # {x} the subject, {ax} the subject with its article; no word may depend on the answer, or it would give it away
