@@ -30,7 +30,19 @@ from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 
 # class: what is done with its members
-ABILITIES = {"fruit": "eaten", "instrument": "played", "vehicle": "driven", "fish": "caught", "tree": "climbed"}
+ABILITIES = {
+    "fruit": "eaten",
+    "instrument": "played",
+    "vehicle": "driven",
+    "fish": "caught",
+    "tree": "climbed",
+    "flower": "picked",
+    "animal": "fed",
+    "tool": "used",
+    "building": "entered",
+    "book": "read",
+    "drink": "drunk",
+}
 # things that do not exist, so that nothing can be known of them but what is told
 INVENTED = ("dax", "wug", "blicket", "toma", "fep", "gorp", "zav", "modi")
 
@@ -61,9 +73,14 @@ def crossed_accuracy(specimen: Specimen, items: Sequence[Crossed]) -> np.ndarray
 
 
 def group_accuracy(specimen: Specimen, groups: Mapping[str, Sequence[Crossed]]) -> dict[str, np.ndarray]:
-    """`crossed_accuracy` on the answerable items of every group: 0/1 (items,), or a value for each thing (things,)."""
+    """`crossed_accuracy` on the answerable items of every group: 0/1 (items,), or a value for each thing (things,).
+
+    All groups are asked at once, so that a context that several share is read once.
+    """
     kept = {name: answerable_items(specimen, items) for name, items in groups.items()}
-    return {name: by_thing(crossed_accuracy(specimen, items), items) for name, items in kept.items()}
+    correct = crossed_accuracy(specimen, [item for items in kept.values() for item in items])
+    parts = np.split(correct, np.cumsum([len(items) for items in kept.values()])[:-1])
+    return {name: by_thing(right, items) for (name, items), right in zip(kept.items(), parts, strict=True)}
 
 
 def examples(groups: Mapping[str, Sequence[Crossed]]) -> dict[str, str]:
@@ -282,13 +299,17 @@ def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Cross
 
 
 def event_items(mention: bool = False) -> list[Crossed]:
-    """What does one expect next? With `mention`, the same word was said before: the control that needs no event."""
+    """What does one expect next? Every two situations of one sentence, which label their item.
+
+    With `mention`, the word was said before: the control that needs no event.
+    """
     items = []
-    for first, second, last, a, b in ITEMS["events"]:
-        before = [f"{context} and spoke of {word} . {last}" for context, word in ((first, a), (second, b))]
-        plain = [f"{context} . {last}" for context in (first, second)]
-        chosen = before if mention else plain
-        items.append(Crossed(*(tuple(text.split()) for text in chosen), (a, b)))
+    for last, situations in ITEMS["events"].items():
+        for pair in combinations(situations.items(), 2):
+            before = (f"{context} and spoke of {word}" if mention else context for context, word in pair)
+            sides = (tuple(f"{text} . {last}".split()) for text in before)
+            labels = tuple(f"{context} . {last}" for context, _ in pair)
+            items.append(Crossed(*sides, (pair[0][1], pair[1][1]), labels))
     return items
 
 

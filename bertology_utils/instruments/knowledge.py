@@ -14,6 +14,7 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
+import torch
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
@@ -145,11 +146,15 @@ def _spread(every: list[Fact], limit: int | None, seed: int = 0) -> list[Fact]:
     return Random(seed).sample(every, min(limit or len(every), len(every)))
 
 
-def vocabulary_hits(specimen: Specimen, scores: RelationScores, k: int = 1) -> np.ndarray:
-    """Booleans (facts,): the true object is among the first `k` of the whole vocabulary (P@k), hand-written prompt."""
+def vocabulary_ranks(specimen: Specimen, scores: RelationScores) -> np.ndarray:
+    """How many pieces of the whole vocabulary are likelier than the true object, (facts,), hand-written prompt.
+
+    The share of ranks below k is P@k.
+    """
     prompts = [fact.prompts()[0] for fact in scores.facts]
-    best = masked_distributions(specimen, [prompt.words for prompt in prompts]).topk(k).indices.numpy()
-    return (best == np.array([[single_piece(specimen, fact.object)] for fact in scores.facts])).any(-1)
+    found = masked_distributions(specimen, [prompt.words for prompt in prompts])
+    own = torch.tensor([[single_piece(specimen, fact.object)] for fact in scores.facts])
+    return (found > found.gather(1, own)).sum(1).numpy()
 
 
 # --- choosing and combining prompts ---------------------------------------------------------------------------------

@@ -141,6 +141,189 @@ money:bank tea:cup wine:bottle soup:bowl clothes:closet books:library cars:garag
 effect | the {x} brings [MASK] . | the effect of the {x} is [MASK] . | because of the {x} there was [MASK] .
 fire:smoke virus:disease joke:laughter frost:ice sun:heat poison:death lamp:light battle:death drought:hunger
 storm:rain
+
+owner | the {x} hurt [MASK] hand . | the {x} lost [MASK] money . | the {x} opened [MASK] eyes .
+king:his queen:her father:his mother:her boy:his girl:her uncle:his aunt:her prince:his princess:her husband:his
+wife:her man:his woman:her lord:his lady:her
+
+name_owner | {x} hurt [MASK] hand . | {x} lost [MASK] money . | {x} opened [MASK] eyes .
+john:his mary:her peter:his anna:her paul:his jane:her thomas:his elizabeth:her george:his sarah:her robert:his
+margaret:her william:his alice:her
+
+use | you can [MASK] the {x} . | they wanted to [MASK] the {x} . | we will [MASK] the {x} .
+water:drink milk:drink beer:drink bread:eat apple:eat meat:eat cake:eat book:read letter:read newspaper:read song:sing
+car:drive truck:drive dress:wear coat:wear hat:wear
+
+deed | the {x} began to [MASK] . | the {x} knows how to [MASK] . | all day long the {x} will [MASK] .
+singer:sing teacher:teach writer:write painter:paint cook:cook hunter:hunt soldier:fight driver:drive priest:pray
+thief:steal king:rule student:study player:play
+
+aim | they went to the [MASK] to {x} . | if you want to {x} , go to the [MASK] . | the place to {x} is the [MASK] .
+pray:church learn:school sleep:bed cook:kitchen swim:sea study:school work:office dance:hall fish:river shop:market
+worship:church rest:bed
+
+weather | there is much {x} in [MASK] . | [MASK] is the time of {x} . | {x} comes with [MASK] .
+snow:winter ice:winter heat:summer flowers:spring frost:winter harvest:autumn christmas:winter sunshine:summer
+
+unit | we measure {x} in [MASK] . | {x} is counted in [MASK] . | {x} is given in [MASK] .
+distance:miles time:hours weight:pounds temperature:degrees money:dollars height:feet age:years length:feet area:acres
+depth:feet
+
+legs | the {x} has [MASK] legs . | the {x} walks on [MASK] legs . | every {x} has [MASK] legs .
+dog:four cat:four bird:two man:two horse:four cow:four ant:six woman:two wolf:four duck:two bear:four
+
+cover | the body of the {x} is covered with [MASK] . | the {x} has [MASK] all over . | look at the [MASK] of the {x} .
+bird:feathers fish:scales dog:hair cat:hair tree:bark man:skin sheep:wool eagle:feathers horse:hair woman:skin
+duck:feathers
+
+capital_of | {x} is the capital of [MASK] . | {x} is the first city of [MASK] . | the country of {x} is [MASK] .
+paris:france rome:italy london:england berlin:germany delhi:india moscow:russia tokyo:japan vienna:austria
+athens:greece dublin:ireland
+
+adverb | one who is {x} does it [MASK] . | it is {x} , so it goes [MASK] . | if they are {x} they work [MASK] .
+quick:quickly slow:slowly careful:carefully easy:easily happy:happily quiet:quietly free:freely strong:strongly
+deep:deeply sudden:suddenly
+
+superlative | this is {x} , but that is the [MASK] of all . | if not {x} , then the [MASK] . | {x} or even [MASK] .
+big:biggest good:best bad:worst long:longest high:highest old:oldest large:largest small:smallest young:youngest
+great:greatest early:earliest
+
+participle | they {x} it , as it was [MASK] before . | to {x} is not to be [MASK] . | if we {x} it , it was [MASK] .
+take:taken write:written give:given see:seen know:known make:made build:built find:found break:broken hold:held
+lead:led throw:thrown
+
+gerund | they like to {x} , so they are [MASK] . | if you {x} , you are [MASK] . | all who can {x} love [MASK] .
+run:running walk:walking sing:singing write:writing read:reading play:playing swim:swimming talk:talking
+fight:fighting work:working dance:dancing sleep:sleeping
+
+many | here is one {x} , there are two [MASK] . | they had one {x} , we many [MASK] . | one {x} is not three [MASK] .
+cat:cats book:books tree:trees horse:horses ship:ships king:kings letter:letters woman:women foot:feet child:children
+flower:flowers bird:birds
+
+third_person | i {x} and he [MASK] too . | they {x} as she [MASK] . | we {x} , and so he [MASK] .
+go:goes see:sees make:makes take:takes have:has do:does know:knows come:comes live:lives find:finds say:says
+want:wants
+
+unlike | it is not {x} , it is [MASK] . | the opposite of {x} is [MASK] . | {x} or [MASK] , that is the question .
+known:unknown possible:impossible able:unable usual:unusual likely:unlikely happy:unhappy certain:uncertain
+expected:unexpected important:useless direct:indirect
+
+act | when they {x} , we speak of the [MASK] . | to {x} means to make the [MASK] . | they {x} , and the [MASK] is near .
+decide:decision move:movement agree:agreement arrive:arrival die:death live:life sing:song fly:flight marry:marriage
+choose:choice discover:discovery explain:explanation
+
+undo | do not {x} it , [MASK] it . | first they {x} it , then they [MASK] it . | some {x} it and others [MASK] it .
+open:close push:pull buy:sell win:lose love:hate start:stop give:take build:destroy raise:lower remember:forget
+send:receive
+
+many_together | many {x} together are the [MASK] . | the {x} make up the [MASK] . | without {x} there is no [MASK] .
+soldiers:army players:team trees:forest ships:fleet students:class houses:village books:library letters:word
+words:sentence pages:book islands:chain stars:galaxy
+
+source | we get {x} from the [MASK] . | {x} comes from the [MASK] . | the [MASK] gives us {x} .
+milk:cow wool:sheep apples:tree wood:tree coal:mine salt:sea gold:mine fish:sea light:sun water:river heat:sun
+corn:field
+
+made_into | from {x} they make [MASK] . | the {x} becomes [MASK] . | there is no [MASK] without {x} .
+milk:cheese wheat:bread wood:paper iron:steel sand:glass cotton:cloth leather:shoes flour:bread
+
+couple | they spoke of {x} and [MASK] . | {x} and [MASK] belong together . | where there is {x} there is [MASK] .
+king:queen bread:butter salt:pepper cup:plate sun:moon day:night husband:wife brother:sister table:chair black:white
+thunder:lightning heaven:hell
+
+mood | because of the {x} they were [MASK] . | the {x} made them [MASK] . | at the {x} everybody was [MASK] .
+death:sad victory:happy danger:afraid gift:happy loss:sad threat:afraid funeral:sad wedding:happy insult:angry
+joke:happy ghost:afraid
+
+how_big | the {x} is very [MASK] . | everybody says how [MASK] the {x} is . | the {x} looks so [MASK] .
+elephant:big ant:small mouse:small mountain:big ocean:big bee:small palace:big coin:small castle:big seed:small
+giant:big atom:small insect:small
+
+how_fast | the {x} is very [MASK] . | the {x} moves in the [MASK] way . | how [MASK] the {x} is !
+rocket:fast turtle:slow train:fast plane:fast car:fast ox:slow horse:fast bullet:fast river:slow wind:fast snow:slow
+
+how_hard | the {x} is very [MASK] . | the {x} feels [MASK] . | how [MASK] the {x} is !
+stone:hard iron:hard silk:soft rock:hard butter:soft steel:hard wool:soft skin:soft wood:hard bed:soft bone:hard
+
+how_heavy | the {x} is very [MASK] . | to carry , the {x} is [MASK] . | how [MASK] the {x} is !
+iron:heavy feather:light stone:heavy paper:light lead:heavy gold:heavy leaf:light rock:heavy wool:light anchor:heavy
+
+shape | the {x} is [MASK] . | the shape of the {x} is [MASK] . | they drew the {x} as something [MASK] .
+ball:round wheel:round coin:round ring:round plate:round moon:round map:flat floor:flat plain:flat apple:round
+desert:flat street:straight line:straight arrow:straight
+
+how_wet | in the {x} it is [MASK] . | the {x} is [MASK] . | they came back from the {x} quite [MASK] .
+desert:dry sea:wet rain:wet swamp:wet river:wet sand:dry lake:wet dust:dry sun:dry storm:wet
+
+how_light | in the {x} it is [MASK] . | it was [MASK] in the {x} . | the {x} is [MASK] .
+night:dark day:bright midnight:dark cave:dark morning:bright sun:bright tunnel:dark summer:bright grave:dark
+
+how_old | the {x} is very [MASK] . | everybody knows that the {x} is [MASK] . | the {x} looked quite [MASK] .
+baby:young grandfather:old child:young grandmother:old boy:young girl:young student:young king:old tower:old ruin:old
+widow:old
+
+how_rich | the {x} is very [MASK] . | everybody knows that the {x} is [MASK] . | as always , the {x} was [MASK] .
+king:rich slave:poor merchant:rich lord:rich worker:poor farmer:poor peasant:poor prince:rich emperor:rich
+servant:poor
+
+worth | the {x} was [MASK] . | they said that the {x} is [MASK] . | of course the {x} was [MASK] .
+hero:good thief:bad angel:good criminal:bad saint:good enemy:bad friend:good devil:bad victory:good pain:bad
+
+ruler | {x} ruled in [MASK] . | {x} was the leader of [MASK] . | under {x} there was war in [MASK] .
+caesar:rome elizabeth:england louis:france napoleon:france victoria:england lincoln:america washington:america
+
+religion | people in {x} are mostly [MASK] . | the religion in {x} is [MASK] . | in {x} they are often [MASK] .
+italy:catholic iran:muslim spain:catholic egypt:muslim poland:catholic turkey:muslim ireland:catholic pakistan:muslim
+india:hindu portugal:catholic iraq:muslim mexico:catholic
+
+study | {x} is the study of [MASK] . | he studies {x} and knows much about [MASK] . | {x} is about [MASK] .
+biology:life astronomy:stars mathematics:numbers geography:earth physics:matter economics:money psychology:mind
+theology:god philosophy:truth law:justice medicine:health
+
+side | {x} lies in the [MASK] of europe . | {x} is a country in the [MASK] . | in europe , {x} is [MASK] .
+norway:north italy:south spain:south sweden:north greece:south finland:north poland:east ireland:west portugal:south
+russia:east denmark:north
+
+preposition | they {x} [MASK] it . | we {x} [MASK] this . | people {x} [MASK] him .
+wait:for listen:to depend:on believe:in look:at agree:with belong:to care:about suffer:from rely:on think:of hope:for
+talk:about differ:from consist:of
+
+governed | he is {x} [MASK] it . | they were {x} [MASK] this . | she became {x} [MASK] him .
+afraid:of proud:of interested:in full:of famous:for similar:to different:from responsible:for married:to aware:of
+involved:in angry:with based:on due:to
+
+amount | they had one {x} of [MASK] . | he asked for the {x} of [MASK] . | give me the {x} of [MASK] .
+cup:tea glass:water bottle:wine piece:paper bar:chocolate bowl:soup pair:shoes bunch:flowers sheet:paper barrel:oil
+
+done_to | they {x} the [MASK] . | we {x} the [MASK] every day . | to {x} takes the [MASK] .
+drive:car read:book sing:song wear:dress ride:horse drink:water climb:mountain open:door eat:food play:game fight:war
+write:letter
+
+done_by | the [MASK] {x} . | at last the [MASK] {x} . | we saw that the [MASK] {x} .
+sailed:ship ruled:king taught:teacher fought:army burned:fire blew:wind rang:bell landed:plane voted:people grew:tree
+
+inside | in the {x} you find [MASK] . | the {x} is full of [MASK] . | there are many [MASK] in the {x} .
+school:children library:books stable:horses garden:flowers hospital:patients forest:trees prison:prisoners
+harbor:ships sky:stars church:people bank:money
+
+head_of | the {x} is led by the [MASK] . | the head of the {x} is the [MASK] . | the [MASK] speaks for the {x} .
+ship:captain army:general country:president kingdom:king team:coach church:bishop city:mayor empire:emperor
+school:principal university:president
+
+means | with the {x} you can [MASK] . | we need the {x} to [MASK] . | the {x} helps us to [MASK] .
+knife:cut pen:write gun:shoot brush:paint key:open telephone:call bed:sleep boat:sail sword:fight plane:fly
+
+digit | the number {x} is written as [MASK] . | {x} is the same as [MASK] . | {x} or [MASK] , it means the same .
+one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 twelve:12 twenty:20
+
+reason | they {x} because they are [MASK] . | they must {x} as they are [MASK] . | you {x} if you feel [MASK] .
+laugh:happy cry:sad smile:happy shout:angry sleep:tired eat:hungry sing:happy rest:tired hide:afraid
+
+points | in {x} they score [MASK] . | who wins in {x} has more [MASK] . | the result in {x} is given in [MASK] .
+football:goals hockey:goals baseball:runs cricket:runs basketball:points soccer:goals tennis:points
+
+found_in | the {x} is found in the [MASK] . | you can see the {x} in the [MASK] . | look for the {x} in the [MASK] .
+moon:sky cloud:sky star:sky fish:water tree:forest deer:forest wolf:forest cow:field corn:field wheat:field
 """
 
 

@@ -25,9 +25,15 @@ iraq:baghdad iran:tehran lebanon:beirut syria:damascus peru:lima kenya:nairobi w
     "class": """
 robin:bird eagle:bird owl:bird sparrow:bird duck:bird trout:fish salmon:fish shark:fish ant:insect bee:insect
 fly:insect butterfly:insect dog:animal horse:animal lion:animal cow:animal rose:flower lily:flower tulip:flower
-daisy:flower oak:tree pine:tree apple:fruit banana:fruit lemon:fruit cherry:fruit carrot:vegetable
-potato:vegetable onion:vegetable hammer:tool saw:tool axe:tool piano:instrument violin:instrument
-guitar:instrument car:vehicle truck:vehicle bus:vehicle snake:reptile lizard:reptile""",
+daisy:flower oak:tree pine:tree apple:fruit banana:fruit lemon:fruit cherry:fruit carrot:vegetable potato:vegetable
+onion:vegetable hammer:tool saw:tool axe:tool piano:instrument violin:instrument guitar:instrument car:vehicle
+truck:vehicle bus:vehicle snake:reptile lizard:reptile orange:fruit pear:fruit plum:fruit fig:fruit drum:instrument
+organ:instrument horn:instrument bell:instrument van:vehicle wagon:vehicle cab:vehicle cod:fish bass:fish carp:fish
+palm:tree ash:tree fir:tree cat:animal goat:animal camel:animal tiger:animal elephant:animal pig:animal sheep:animal
+wolf:animal bear:animal fox:animal mouse:animal lamb:animal church:building house:building castle:building
+palace:building hotel:building museum:building school:building theatre:building temple:building tower:building
+hospital:building prison:building factory:building novel:book bible:book dictionary:book guide:book tea:drink
+coffee:drink wine:drink beer:drink""",
     "sound": """
 dog:bark cat:meow lion:roar wolf:howl duck:quack horse:neigh sheep:bleat frog:croak snake:hiss bird:sing bee:buzz""",
     "home": """
@@ -41,7 +47,12 @@ brave:afraid""",
     "colour": """
 grass:green snow:white blood:red coal:black milk:white sky:blue sun:yellow leaves:green cherries:red tomatoes:red
 bananas:yellow lemons:yellow clouds:white soil:brown strawberries:red gold:yellow ravens:black chocolate:brown
-emeralds:green frogs:green""",
+emeralds:green frogs:green roses:red apples:red pigs:pink bones:white teeth:white mice:grey rats:grey wolves:grey
+bears:brown horses:brown sheep:white trees:green plants:green shadows:black stars:white lips:red nuts:brown
+oceans:blue stones:grey priests:black potatoes:brown peas:green forests:green meadows:green nights:black sailors:blue
+cotton:white salt:white sugar:white paper:white rice:white ice:white butter:yellow corn:yellow sand:yellow wood:brown
+coffee:black tea:brown smoke:grey ash:grey ink:black fire:red wine:red lead:grey flour:white bread:brown cheese:yellow
+water:blue""",
     "tool": """
 carpenter:hammer painter:brush writer:pen soldier:gun farmer:plough barber:razor tailor:needle photographer:camera
 teacher:chalk cook:knife gardener:spade hunter:rifle drummer:drum fisherman:net astronomer:telescope miner:pick
@@ -60,6 +71,15 @@ mexico:spanish brazil:portuguese austria:german hungary:hungarian norway:norwegi
 SIZES = (
     ("ant", "mouse", "rabbit", "dog", "pig", "horse", "elephant", "whale"),
     ("coin", "apple", "bucket", "chair", "car", "house", "mountain"),
+    ("seed", "nut", "box", "table", "bus", "ship", "island"),
+    ("button", "ring", "cup", "hat", "coat", "bed", "boat", "church", "hill"),
+    ("fly", "frog", "cat", "goat", "cow", "tree", "castle"),
+    ("pin", "key", "book", "basket", "door", "wagon", "train", "bridge", "city"),
+    ("bee", "bird", "fox", "sheep", "bull", "truck", "tower"),
+    ("cell", "insect", "rat", "baby", "woman", "giant"),
+    ("finger", "hand", "boy", "man", "lion", "camel"),
+    ("leaf", "flower", "dress", "bag", "window", "garden", "field", "forest"),
+    ("letter", "bottle", "gun", "desk", "van", "barn", "palace"),
 )
 
 # {x} the subject, {ax} the subject with its article; no word may depend on the answer, or it would give it away
@@ -108,7 +128,11 @@ TEMPLATES = {
 } | MORE_TEMPLATES
 RELATIONS = tuple(TEMPLATES)
 SIZE_WORDS = {TEMPLATES["size"][2]: ("large", "small")}
-MASS = ("grass", "snow", "blood", "coal", "milk", "sky", "sun", "soil", "gold", "chocolate")
+MASS = (
+    "grass", "snow", "blood", "coal", "milk", "sky", "sun", "soil", "gold", "chocolate", "cotton", "salt", "sugar",
+    "paper", "rice", "ice", "butter", "corn", "sand", "wood", "coffee", "tea", "smoke", "ash", "ink", "fire",
+    "wine", "lead", "flour", "bread", "cheese", "water",
+)  # fmt: skip
 WITH_THE = ("sky", "sun")
 
 # people of whom nothing can be guessed

@@ -7,6 +7,7 @@ nothing apart.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
@@ -132,14 +133,16 @@ def proto_role_items(n: int, split: str = "train", seed: int = 0) -> list[WordIt
     """Arguments of verbs; the label lists their proto-role properties, joined by `+` (none: an empty string).
 
     The properties are set by rule: volition by the role, sentience by the noun's kind, the two changes by verb and
-    role. A rule-made stand-in for the human ratings of the studies.
+    role. A rule-made stand-in for the human ratings of the studies. No verb has more than a fortieth of the items, or
+    two, so that frequent ones do not speak for all.
     """
     living = {form for kind in UNIONS["living"] for noun in load_lexicon(split).nouns[kind]
               for form in (noun.singular, noun.plural)}  # fmt: skip
-    items = []
+    items, met = [], Counter()
     for s, i in _nouns(split, seed):
         verb = _governor(s, i)
-        if s.roles[i] and verb >= 0:
+        if s.roles[i] and verb >= 0 and met[s.lemmas[verb]] < max(2, n // 40):
+            met[s.lemmas[verb]] += 1
             alive = s.entities[i] == "PERSON" or s.words[i] in living
             held = properties(s.roles[i], s.lemmas[verb], alive)
             items.append(WordItem(s.words, i, verb, "+".join(held), s.lemmas[verb]))
@@ -189,26 +192,20 @@ class FillerItem:
 
 
 def filler_items() -> list[FillerItem]:
-    """All items: a filler that fits, one of the same scene that does not, one from elsewhere (ettinger2019what).
+    """Sentences of `SCENES` without their last word: it, that of another one of the scene, and one from elsewhere.
 
-    First those with fillers of their own, each a scene of its own, then those of whole scenes.
+    After ettinger2019what; every sentence meets all others of its scene, each time with another word from elsewhere.
     """
-    rows = [(text, text.split(), fillers) for text, fillers in ITEMS["fillers"].items()]
-    own = [FillerItem(tuple(words), words.index("X"), tuple(fillers.split()), text) for text, words, fillers in rows]
-    return own + _scene_items()
-
-
-def _scene_items() -> list[FillerItem]:
-    """Each sentence of a scene, its last word against that of the next one and that of a sentence elsewhere."""
     scenes = [(who, [deed.split() for deed in deeds]) for who, deeds in ITEMS["scenes"].items()]
     items = []
     for row, (who, deeds) in enumerate(scenes):
-        near = {deed[-1] for deed in deeds}
-        for column, deed in enumerate(deeds):
+        own = [deed[-1] for deed in deeds]
+        far = [deed[-1] for _, others in (*scenes[row:], *scenes[:row])[len(scenes) // 2 :] for deed in others]
+        far = iter([word for word in far if word not in own])
+        for deed in deeds:
             words = (*who.split(), *deed[:-1], "X", ".")
-            far = (scenes[(row + step) % len(scenes)][1][column][-1] for step in range(len(scenes) // 2, len(scenes)))
-            fillers = (deed[-1], deeds[(column + 1) % len(deeds)][-1], next(word for word in far if word not in near))
-            items.append(FillerItem(words, len(words) - 2, fillers, who))
+            fillers = [(deed[-1], related, next(far)) for related in own if related != deed[-1]]
+            items += [FillerItem(words, len(words) - 2, three, who) for three in fillers]
     return items
 
 

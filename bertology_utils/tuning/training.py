@@ -53,15 +53,24 @@ class Examples:
         return len(self.labels)
 
 
-class Classifier(nn.Module):
-    """Encoder, pooling and one linear layer: batch -> logits (batch, classes)."""
+def compared(u: Tensor, v: Tensor) -> Tensor:
+    """Two vectors side by side with their difference and product: (..., width) twice -> (..., 4 width)."""
+    return torch.cat([u, v, (u - v).abs(), u * v], -1)
 
-    def __init__(self, encoder: nn.Module, classes: int, pool: str = "mean") -> None:
+
+class Classifier(nn.Module):
+    """Encoder, pooling and one linear layer: batch -> logits (batch, classes).
+
+    pool: "mean" of all pieces, "cls", or "pair", the means of both sentences of one input `compared`, for which
+    `separator` is the number of the piece between them.
+    """
+
+    def __init__(self, encoder: nn.Module, classes: int, pool: str = "mean", separator: int | None = None) -> None:
         super().__init__()
-        if pool not in ("mean", "cls"):
-            raise BertologyError(f"Unknown pooling {pool!r}: choose mean or cls.")
-        self.encoder, self.pool = encoder, pool
-        self.head = nn.Linear(encoder.config.hidden_size, classes)
+        if pool not in ("mean", "cls", "pair"):
+            raise BertologyError(f"Unknown pooling {pool!r}: choose mean, cls or pair.")
+        self.encoder, self.pool, self.separator = encoder, pool, separator
+        self.head = nn.Linear(encoder.config.hidden_size * (4 if pool == "pair" else 1), classes)
         self.config = encoder.config
 
     @property
@@ -69,15 +78,25 @@ class Classifier(nn.Module):
         return self.encoder
 
     def features(self, **batch: Tensor) -> Tensor:
-        """(batch, width): the mean over all real pieces, or [CLS]."""
+        """What the head sees: (batch, width), of "pair" (batch, 4 width)."""
         hidden = self.encoder(**batch).last_hidden_state
         if self.pool == "cls":
             return hidden[:, 0]
-        mask = batch["attention_mask"].to(hidden).unsqueeze(-1)
-        return (hidden * mask).sum(1) / mask.sum(1)
+        real = batch["attention_mask"].bool()
+        if self.pool == "mean":
+            return _mean(hidden, real)
+        ends = batch["input_ids"] == self.separator
+        second = ends.cumsum(1) > 0
+        return compared(_mean(hidden, real & ~second), _mean(hidden, real & second & ~ends))
 
     def forward(self, **batch: Tensor) -> Tensor:
         return self.head(self.features(**batch))
+
+
+def _mean(hidden: Tensor, chosen: Tensor) -> Tensor:
+    """Of the chosen pieces: (batch, pieces, width), booleans (batch, pieces) -> (batch, width)."""
+    mask = chosen.to(hidden).unsqueeze(-1)
+    return (hidden * mask).sum(1) / mask.sum(1)
 
 
 def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
@@ -151,23 +170,26 @@ def finetune(
     pool: str = "mean",
     budget: int = 512,
     order_seed: int | None = None,
+    head_first: bool = False,
 ) -> FineTuned:
     """Fine-tune a copy of the specimen's encoder with a new linear head, and score it on `test`.
 
     `seed` draws head, re-initialised layers, adapters and dropout; `order_seed` the data order (default: `seed`), the
     two factors of dodge2020finetuning. `adapters` is True (size 64) or a size; `masks` (encoder parameter name ->
-    boolean) are applied first and held at zero. AdamW with bias correction, 10 % warm-up, then linear decay to 0.
+    boolean) are applied first and held at zero; `head_first` trains the head alone before. AdamW
+    with bias correction, 10 % warm-up, then linear decay to 0.
     """
     rng = np.random.default_rng(seed if order_seed is None else order_seed)
     classes = int(max(max(train.labels), max(test.labels))) + 1
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = copy.deepcopy(specimen.model)
-        classifier = Classifier(model.base_model, classes, pool)
+        classifier = Classifier(model.base_model, classes, pool, specimen.tokenizer.sep_token_id)
         start = _prepare(classifier, freeze, reinit_top, adapters, masks, seed)
-        if freeze == "encoder" and not adapters:
+        frozen = freeze == "encoder" and not adapters
+        if frozen or head_first:
             losses = _train_head(classifier, specimen, train, rng, epochs, head_learning_rate)
-        else:
+        if not frozen:
             rates = (learning_rate, head_learning_rate)
             with held_at_zero(classifier.encoder, masks or {}), mixing_out(classifier.encoder, mixout):
                 losses = _train(classifier, specimen, train, rng, epochs, rates, budget, bool(mixout))

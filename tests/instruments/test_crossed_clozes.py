@@ -106,6 +106,19 @@ def test_chains_are_the_same_for_every_number_of_hops() -> None:
     assert all(item.labels[0] in item.first[-9:] and item.labels[1] in item.second[-9:] for item in one)
 
 
+def test_every_two_situations_of_a_sentence_are_crossed() -> None:
+    items = crossed.event_items()
+    situations = {label for item in items for label in item.labels}
+    assert len(items) == 2 * len(situations) and len(crossed.event_items(mention=True)) == len(items)
+
+
+def test_groups_that_are_asked_at_once_are_as_if_asked_alone(tiny) -> None:
+    groups = {"affordance": crossed.affordance_items(40), "colour": crossed.fact_items("colour", 40)}
+    together = crossed.group_accuracy(tiny, groups)
+    for name, items in groups.items():
+        assert np.array_equal(together[name], crossed.group_accuracy(tiny, {name: items})[name])
+
+
 def test_known_premises_select_the_conclusions() -> None:
     items = [crossed.cross("{ax} x [MASK] .", a, b, ("y", "z")) for a, b in ("ab", "bc", "cd")]
     correct = ([1, 1, 0], [1, 0, 1], [1, 0, 0])

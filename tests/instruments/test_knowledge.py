@@ -7,7 +7,7 @@ import pytest
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments import knowledge
-from bertology_utils.instruments.cloze import CandidateScores
+from bertology_utils.instruments.cloze import CandidateScores, fill_in, single_piece
 from bertology_utils.language.facts import facts, invented_people
 
 
@@ -109,6 +109,14 @@ def test_scores_cover_what_the_vocabulary_knows(tiny) -> None:
     assert scores.log_probabilities.shape == (len(scores.prompts), len(scores.facts), len(scores.candidates))
     assert 0 < scores.coverage <= 1 and not np.isnan(scores.log_probabilities).any()
     assert [scores.candidates[i] for i in scores.answers] == [fact.object for fact in scores.facts]
+
+
+def test_ranks_in_the_vocabulary_are_places_among_the_first(tiny) -> None:
+    scores = knowledge.relation_scores(tiny, "class", rewrites=("{}",), limit=24)
+    best = fill_in(tiny, [fact.prompts()[0].words for fact in scores.facts], k=10).ids
+    own = np.array([[single_piece(tiny, fact.object)] for fact in scores.facts])
+    ranks = knowledge.vocabulary_ranks(tiny, scores)
+    assert np.array_equal(ranks < 10, (best == own).any(1)) and np.array_equal(ranks < 1, (best[:, :1] == own)[:, 0])
 
 
 def test_names_are_judged_by_style_and_by_fact(monkeypatch, tiny) -> None:

@@ -9,6 +9,7 @@ from torch import nn
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.heads import head_importance
+from bertology_utils.text import encode_words
 from bertology_utils.tuning import changes, regimens, training
 from bertology_utils.tuning.mlm_training import mlm_losses, train_mlm
 from bertology_utils.tuning.training import Examples
@@ -68,6 +69,28 @@ def test_frozen_parts_do_not_move(tiny):
     assert moved[0] == 0 and moved[1] == 0 and moved[2] > 0
     with pytest.raises(BertologyError):
         training.finetune(tiny, TRAIN, TEST, freeze="bottom-9", **QUICK)
+
+
+def test_the_means_of_both_sentences_are_compared(tiny):
+    """Of one input; the separators are of neither sentence."""
+    words = (["the", "dog", "sleeps"], ["a", "cat"])
+    pair = Examples([words[0]], [0], [words[1]])
+    ((_, batch),) = training.batches(tiny, pair)
+    del batch["labels"]
+    reader = training.Classifier(tiny.encoder, 2, "pair", tiny.tokenizer.sep_token_id).eval()
+    (encoding,) = encode_words(tiny, pair.sentences, pair.pairs)
+    with torch.no_grad():
+        (hidden,) = tiny.encoder(**batch).last_hidden_state
+        u, v, difference, product = reader.features(**batch)[0].chunk(4)
+    first, second = np.flatnonzero(np.array(encoding.input_ids) == tiny.tokenizer.sep_token_id)
+    assert torch.allclose(u, hidden[:first].mean(0), atol=1e-6)
+    assert torch.allclose(v, hidden[first + 1 : second].mean(0), atol=1e-6)
+    assert torch.equal(difference, (u - v).abs()) and torch.equal(product, u * v)
+
+
+def test_a_head_that_is_trained_first_starts_the_encoder_with_a_lower_loss(tiny):
+    runs = [training.finetune(tiny, TRAIN, TEST, seed=1, **QUICK, head_first=first) for first in (False, True)]
+    assert runs[1].losses[0] < runs[0].losses[0] and not same(runs[1].classifier.encoder, tiny.encoder)
 
 
 def test_reinitialisation_touches_the_top_only(tiny):

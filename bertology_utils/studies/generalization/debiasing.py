@@ -14,21 +14,21 @@ from sklearn.preprocessing import StandardScaler
 
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.models import Specimen
-from bertology_utils.tuning.training import Classifier, Examples, batches
+from bertology_utils.tuning.training import Classifier, Examples, batches, compared
 
 
 def siamese_features(specimen: Specimen, examples: Examples) -> np.ndarray:
     """(items, 4 width): mean-pooled last layer u and v of the two sentences, as u, v, |u - v| and u * v."""
     unique = sorted({tuple(words) for words in (*examples.sentences, *examples.pairs)})
-    vectors = sentence_vectors(specimen, unique, pool="mean")[-1].numpy()
+    vectors = sentence_vectors(specimen, unique, pool="mean")[-1]
     place = {words: i for i, words in enumerate(unique)}
-    u, v = (vectors[[place[tuple(words)] for words in side]] for side in (examples.sentences, examples.pairs))
-    return np.concatenate([u, v, np.abs(u - v), u * v], axis=1)
+    sides = (vectors[[place[tuple(words)] for words in side]] for side in (examples.sentences, examples.pairs))
+    return compared(*sides).numpy()
 
 
 @torch.no_grad()
 def cross_features(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
-    """(items, width): what the head of a tuned classifier sees, both sentences in one input."""
+    """What the head of a classifier sees, both sentences in one input: (items, width), of pooled pairs 4 width."""
     result = np.empty((len(examples), classifier.head.in_features), dtype=np.float32)
     for rows, batch in batches(specimen, examples):
         del batch["labels"]

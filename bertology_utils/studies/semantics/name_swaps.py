@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
-from bertology_utils.language.semantic_tasks import OutcomeItem, outcome_items, outcome_words
+from bertology_utils.language.semantic_tasks import OutcomeItem, outcome_items, outcome_verbs, outcome_words
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.semantics.answers import flips, matched_nouns, seed_flips
@@ -53,12 +53,12 @@ class NameSwaps:
     @property
     def has_known_verb(self) -> np.ndarray:
         """Which test sentences have a verb of the training: booleans (sentences,)."""
-        return np.isin([item.verb for item in self.test], [item.verb for item in self.train])
+        return np.isin([item.verb for item in self.test], [*chain(*outcome_verbs("train").values())])
 
     def classes(self, specimen: Specimen, seeds: Sequence[int], epochs: int) -> Classes:
         """Fine-tunes once a seed, and reads every test sentence and its versions."""
         train, test = (Examples([i.words for i in part], [i.label for i in part]) for part in (self.train, self.test))
-        runs, correct = finetune_seeds(specimen, train, test, seeds, epochs=epochs)
+        runs, correct = finetune_seeds(specimen, train, test, seeds, epochs=epochs, budget=128)
         names, nouns = (
             np.stack([flips(run, test.sentences, versions) for run in runs])
             for versions in ([i.name_swaps for i in self.test], [i.noun_swaps for i in self.test])

@@ -18,6 +18,7 @@ from bertology_utils.figures import Figure, scatter
 from bertology_utils.instruments.probes import fit_ridge
 from bertology_utils.language.semantic_tasks import NUMBER_PLACE, number_sentence
 from bertology_utils.models import Specimen
+from bertology_utils.samples import census
 from bertology_utils.studies.semantics.span_probes import pair_features
 from bertology_utils.verdicts.claims import claim_by_id
 
@@ -177,20 +178,19 @@ def shared_digits(first: Sequence[str], second: Sequence[str]) -> float:
 def number_neighbours(specimen: Specimen, n: int, seed: int = 0, layer: int | None = None) -> dict[str, np.ndarray]:
     """How alike m and m + 1 are: pieces, digits, and vectors at a layer (default: the middle one) in a plain carrier.
 
-    `wordpiece_overlap` and `digit_overlap` (n,) are over any pairs below 10,000, see `shared_digits`; `same_split` and
-    `changed_split` (at most n / 2,) are the cosines of the means of the pieces in pairs that are alike but for their
-    split, see `alike_but_for_split` (wallace2019nlp names the problem).
+    `wordpiece_overlap` and `digit_overlap` are of all pairs below 10,000 (`samples.census`), see `shared_digits`;
+    `same_split` and `changed_split` (at most n / 2,) are the cosines of the means of the pieces in pairs that are alike
+    but for their split, see `alike_but_for_split` (wallace2019nlp names the problem).
     """
     layer = specimen.layers // 2 if layer is None else layer
     split = {m: specimen.tokenizer.tokenize(str(m)) for m in range(10, 10_000)}
-    drawn = np.random.default_rng(seed).permutation(list(split)[:-1])[:n].tolist()
     kinds = alike_but_for_split(split, n // 2, seed)
     numbers = [m for kind in kinds for first in kind for m in (first, first + 1)]
     vectors = vectors_at(specimen, [number_sentence(str(m)) for m in numbers], [NUMBER_PLACE] * len(numbers))[layer]
     cosines = torch.cosine_similarity(vectors[::2], vectors[1::2], dim=-1).numpy()
     return {
-        "wordpiece_overlap": np.array([shared_digits(split[m], split[m + 1]) for m in drawn]),
-        "digit_overlap": np.array([shared_digits(str(m), str(m + 1)) for m in drawn]),
+        "wordpiece_overlap": census([shared_digits(split[m], split[m + 1]) for m in list(split)[:-1]]),
+        "digit_overlap": census([shared_digits(str(m), str(m + 1)) for m in list(split)[:-1]]),
         "same_split": cosines[: len(kinds[0])],
         "changed_split": cosines[len(kinds[0]) :],
     }

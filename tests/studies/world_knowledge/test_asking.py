@@ -14,7 +14,7 @@ CLAIM = "mlm-fill-blank-knowledge"
 
 @pytest.fixture(scope="module")
 def found(tiny):
-    return asking.ask(tiny, ["class", "opposite"], knowledge.REWRITES[:1], 6)
+    return asking.ask(tiny, ["class", "opposite"], knowledge.REWRITES[:1], 24)
 
 
 def test_first_guesses_are_rows_of_a_table(tiny) -> None:
@@ -49,7 +49,7 @@ def test_negation_has_a_group_for_each_measure(tiny) -> None:
 
 def test_mined_templates_are_the_frames_that_were_written(tiny) -> None:
     telling, silent = ["a {first} is a {second} ."], ["the {second} was near the {first} ."]
-    mined = mined_templates.mine(tiny, telling, silent, 8)
+    mined = mined_templates.mine(tiny, telling, silent, 24)
     assert set(mined.templates) == {*telling, *silent} and len(mined.rows) == 2
     assert mined.templates[mined.telling[0] - 1] == telling[0]
 
