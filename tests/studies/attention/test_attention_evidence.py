@@ -131,8 +131,8 @@ def test_rollout_follows_a_planted_path_and_keeps_half_at_each_place():
 
 
 def test_special_pieces_can_only_take_hits_away(tiny_eager, sentences):
-    kept, dropped = (recipes.attachment_by_head(tiny_eager, sentences, keep) for keep in (True, False))
-    assert (kept <= dropped + 1e-9).all()
+    hits = recipes.attachment_by_recipe(tiny_eager, sentences)
+    assert (hits["kept"] <= hits["dropped"] + 1e-9).all()
 
 
 def hits_of_heads(rates, sentences=200, arcs=8, seed=0):
@@ -178,7 +178,7 @@ def test_leaving_a_sentence_out_is_ranking_without_it():
 
 def test_a_sentence_without_arcs_is_left_out(tiny_eager, sentences):
     lone = type("Sentence", (), {"words": ("Yes",), "heads": (-1,), "deprels": ("root",)})()
-    hits = recipes.attachment_by_head(tiny_eager, [sentences[0], lone], keep_special=True)
+    hits = recipes.attachment_by_recipe(tiny_eager, [sentences[0], lone])["kept"]
     assert np.isnan(hits[1]).all() and not np.isnan(hits[0]).any()
     both = [hits_of_heads([0.1, 0.5, 0.4]), hits_of_heads([0.1, 0.5, 0.4], seed=1)]
     for values in both:
