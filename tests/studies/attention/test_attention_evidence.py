@@ -19,7 +19,7 @@ from bertology_utils.instruments.relations import map_patterns
 from bertology_utils.studies.attention import critics, effects, evidence, recipes
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.classification_tasks import number_examples
-from bertology_utils.tuning.training import batches, finetune_seeds, run_seeds
+from bertology_utils.tuning.training import batches, correctness, finetune_seeds, run_seeds
 from bertology_utils.verdicts.predictions import parse
 
 
@@ -420,6 +420,14 @@ def test_heads_are_closed_by_zero(tiny, monkeypatch):
     effects.removal_samples(tiny, train, test, [(0, 1)], seeds=2, draws=1, alone=[])
     assert [how for how, _ in asked] == [how for how in effects.ABLATIONS for _ in range(3)]
     assert [int(kept) for _, kept in asked[:3]] == [0, 7, 7]
+
+
+def test_blocks_below_a_closed_head_need_not_run(tiny):
+    train, test = number_examples(20), number_examples(8, split="test")
+    found = effects.removal_samples(tiny, train, test, [(1, 2)], seeds=1, draws=1, alone=[])
+    (run,), _ = finetune_seeds(tiny, train, test, run_seeds(0, 1), freeze="encoder", epochs=4)
+    with ablated(run.classifier, effects.keep_without((tiny.layers, tiny.heads), [(1, 2)])):
+        np.testing.assert_array_equal(found["without_frame"][0], correctness(run.classifier, tiny, test))
 
 
 def test_scores_with_closed_heads_are_those_of_the_items_in_their_order(tiny, monkeypatch):
