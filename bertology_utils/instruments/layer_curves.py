@@ -46,18 +46,25 @@ def pooled(scores: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def prominence_samples(scores: np.ndarray, prefix: str = "") -> dict[str, np.ndarray]:
-    """`best`: the layer that is best on even items, scored on odd ones; `mean`: all layers on these: (seeds, items).
+    """`best`: the layer that is best on the other half of the items; `mean`: all layers: (seeds, items).
 
     A flat curve has its best layer anywhere, and in the middle on average; only one with a peak has a place for it.
     """
-    found = best_layer_samples(scores, {"best": range(len(scores))}) | {"mean": scores[..., 1::2].mean(0)}
+    found = best_layer_samples(scores, {"best": range(len(scores))}) | {"mean": scores.mean(0)}
     return {prefix + name: values for name, values in found.items()}
 
 
 def best_layer_samples(scores: np.ndarray, bands: Mapping[str, Sequence[int]]) -> dict[str, np.ndarray]:
-    """For each band of layers the score, on odd items, of its layer that is best on the even ones: (seeds, items)."""
-    choosing = scores[..., ::2].mean((1, 2))
-    return {name: scores[max(layers, key=lambda layer: choosing[layer]), :, 1::2] for name, layers in bands.items()}
+    """For each band of layers the score of its best layer, chosen on the other half of the items: (seeds, items).
+
+    The layer that is best on the even items is scored on the odd ones, and the other way round (cross-fitting).
+    """
+    found = {name: np.empty(scores.shape[1:]) for name in bands}
+    for scored in (0, 1):
+        curve = scores[..., 1 - scored :: 2].mean((1, 2))
+        for name, layers in bands.items():
+            found[name][:, scored::2] = scores[max(layers, key=lambda layer: curve[layer]), :, scored::2]
+    return found
 
 
 def read_above(scores: Mapping[str, np.ndarray], majority: Mapping[str, np.ndarray], tasks: Sequence[str]) -> list[str]:
@@ -72,9 +79,9 @@ def read_above(scores: Mapping[str, np.ndarray], majority: Mapping[str, np.ndarr
 def read_samples(
     scores: Mapping[str, np.ndarray], majority: Mapping[str, np.ndarray], tasks: Sequence[str], prefix: str
 ) -> dict[str, np.ndarray]:
-    """`<prefix>_read` (seeds, items): each task's best layer, chosen on even items and scored on odd ones, tasks
-    averaged; `<prefix>_majority` (items,): their majority labels on the same items."""
-    best = [best_layer_samples(scores[name], {"any": range(len(scores[name]))})["any"][None] for name in tasks]
+    """`<prefix>_read` (seeds, items): each task's best layer, chosen on even items and scored on odd ones as the tasks
+    are, tasks averaged; `<prefix>_majority` (items,): their majority labels on the same items."""
+    best = [best_layer_samples(scores[name], {"any": range(len(scores[name]))})["any"][None, :, 1::2] for name in tasks]
     labels = [majority[name][None, None, 1::2] for name in tasks]
     return {f"{prefix}_read": pooled(best)[0], f"{prefix}_majority": pooled(labels)[0, 0]}
 
@@ -89,7 +96,7 @@ def window(layers: int, low: float, high: float) -> dict[str, list[int]]:
 def drop_samples(scores: np.ndarray, low: float, high: float) -> dict[str, np.ndarray]:
     """The largest fall from one layer to the next in a window of relative depth, and outside of it: (seeds, items).
 
-    The steps are chosen on even items and measured on odd ones.
+    The steps are chosen on one half of the items and measured on the other, both ways.
     """
     falls = scores[:-1] - scores[1:]  # fall number l ends in layer l + 1
     depth = np.arange(1, len(scores)) / (len(scores) - 1)
@@ -172,7 +179,7 @@ def side_means(values: Mapping[str, np.ndarray], sides: Mapping[str, Sequence[st
 
 def top_samples(tasks: Sequence[np.ndarray], folds: int = 10, planted: float = 0.1) -> dict[str, np.ndarray]:
     """`at_top`: the share of tasks whose best layer is the last one, in each fold of the items: (folds,). `peak`,
-    `last`: scores of each task's best layer, chosen on even items, and of its last layer on the odd ones, tasks
+    `last`: scores of each task's best layer, chosen on the other half of the items, and of its last layer, tasks
     averaged: (seeds, items).
 
     `planted_top` is `at_top` where the last layer scores `planted` more than the best one: the positive control.

@@ -50,7 +50,10 @@ def test_selected_layer_is_scored_on_the_other_items():
     scores = np.zeros((3, 1, 10))
     scores[1, :, ::2] = 1  # good on the even items only: luck that must not count
     found = curves.best_layer_samples(scores, {"any": [0, 1, 2]})["any"]
-    assert found.shape == (1, 5) and found.mean() == 0
+    assert found.shape == (1, 10) and found.mean() == 0
+    scores[2] = 1
+    both_ways = curves.best_layer_samples(scores, {"any": [0, 1, 2]})["any"]
+    assert both_ways[:, ::2].all() and not both_ways[:, 1::2].any()  # the odd items choose for the even ones
 
 
 def test_a_planted_drop_is_found_in_its_window():
@@ -155,7 +158,7 @@ def test_every_task_has_a_peak_of_its_own():
     low, high = [0.9, 0.3, 0.3, 0.3], [0.3, 0.3, 0.9, 0.3]
     found = curves.top_samples([hits(low), hits(high)])
     assert found["peak"].mean() == pytest.approx(0.9, abs=0.05)  # the mean curve reaches 0.6 only
-    assert found["peak"].shape == found["last"].shape == (3, 200)
+    assert found["peak"].shape == found["last"].shape == (3, 400)
 
 
 def test_side_means_average_tasks_and_keep_the_units():

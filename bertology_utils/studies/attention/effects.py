@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 from bertology_utils.absent import Absent
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.instruments.attention import attention_maps, projections, silenced_values, summed_divergence
-from bertology_utils.instruments.blocks import BlockCall, recorded_calls
+from bertology_utils.instruments.blocks import BlockCall, recorded_calls, starting_at
 from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.instruments.heads import ablate_each, ablated, head_means
 from bertology_utils.models import Specimen
@@ -317,10 +317,10 @@ def removal_samples(
     model, grid, generator = runs[0].classifier, (specimen.layers, specimen.heads), np.random.default_rng(seed)
     sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
     means = head_means(model, (part for _, part in batches(specimen, train)))
-    parts = batches(specimen, test, budget=256)  # by length: little of a batch is padding
+    parts = _intact_parts(specimen, runs, test)
 
     def closed(groups: Sequence, how: str) -> np.ndarray:
-        return np.mean([_closed_hits(runs, parts, len(test), keep_without(grid, g), how, means) for g in groups], 0)
+        return np.mean([_closed_hits(runs, parts, len(test), grid, group, how, means) for group in groups], 0)
 
     found = {"intact": intact.astype(float), "majority": majority_baseline(train.labels, test.labels)}
     if important:
@@ -335,11 +335,24 @@ def removal_samples(
     return found
 
 
-def _closed_hits(runs: Sequence[FineTuned], parts, items: int, keep: torch.Tensor, how: str, means) -> np.ndarray:
-    """Whether each run is right with these heads closed: (runs, items), in the order of the items."""
-    hits = np.empty((len(runs), items))
-    for rows, batch in parts:
-        hits[:, rows] = ablation_scores(runs[0].classifier, batch, keep, _each_of(runs, _rightness), how, means)
+@torch.no_grad()
+def _intact_parts(specimen: Specimen, runs: Sequence[FineTuned], test: Examples) -> list[tuple]:
+    """The rows of each batch of the test, the batch, and what it gives the blocks of the runs' common encoder."""
+    parts = []
+    for rows, batch in batches(specimen, test, budget=256):  # by length: little of a batch is padding
+        with recorded_calls(runs[0].classifier.encoder) as calls:
+            _each_of(runs, _rightness)(runs[0].classifier, batch)
+        parts.append((rows, batch, [call.hidden for call in calls]))
+    return parts
+
+
+def _closed_hits(runs: Sequence[FineTuned], parts, items: int, grid, closed, how: str, means) -> np.ndarray:
+    """Whether each run is right with these heads closed: (runs, items); blocks below the lowest need not run."""
+    model, hits = runs[0].classifier, np.empty((len(runs), items))
+    keep, lowest = keep_without(grid, closed), min(layer for layer, _ in closed)
+    for rows, batch, given in parts:
+        with starting_at(model.encoder, lowest, [given]):
+            hits[:, rows] = ablation_scores(model, batch, keep, _each_of(runs, _rightness), how, means)
     return hits
 
 

@@ -28,31 +28,27 @@ LEAD = 0.05  # points by which a head must lead an offset to lead clearly
 ROOM = 0.1  # a fixed offset that is right more often than all but this leaves a head nothing to lead by
 
 
-def attachment_by_head(specimen: Specimen, sentences: Sequence, keep_special: bool) -> np.ndarray:
-    """Share of dependents whose most attended unit is their head: (sentences, layers, heads).
+def attachment_by_recipe(specimen: Specimen, sentences: Sequence) -> dict[str, np.ndarray]:
+    """Share of dependents whose most attended unit is their head, by two recipes: name -> (sentences, layers, heads).
 
-    With `keep_special` a special piece may be the most attended one and is then wrong; without it (the recipe of
-    htut2019attention and clark2019what) special pieces are dropped before the maximum is taken. NaN for a sentence
+    Where they are `kept`, a special piece may be the most attended one and is then wrong; in the recipe of
+    htut2019attention and clark2019what special pieces are `dropped` before the maximum is taken. NaN for a sentence
     without arcs.
     """
     edges: dict[int, list] = {}
     for edge in gold_edges(sentences):
         edges.setdefault(edge.sentence, []).append(edge)
-    hits = np.full((len(sentences), specimen.layers, specimen.heads), np.nan)
+    shape = (len(sentences), specimen.layers, specimen.heads)
+    hits = {"kept": np.full(shape, np.nan), "dropped": np.full(shape, np.nan)}
     for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
-        units = map_units(encoding.word_ids) if keep_special else list(range(len(sentences[index].words)))
-        words = word_level_map(maps, encoding, keep_special)
-        words.diagonal(dim1=-2, dim2=-1).fill_(-1)
-        chosen = np.array(units)[words.argmax(-1).numpy()]  # (layers, heads, units)
-        if index in edges:
-            gold = edges[index]
-            hits[index] = np.mean([chosen[..., units.index(e.dependent)] == e.head for e in gold], axis=0)
+        units = {"kept": map_units(encoding.word_ids), "dropped": list(range(len(sentences[index].words)))}
+        for name, names in units.items() if index in edges else ():
+            words = word_level_map(maps, encoding, name == "kept")
+            words.diagonal(dim1=-2, dim2=-1).fill_(-1)
+            chosen = np.array(names)[words.argmax(-1).numpy()]  # (layers, heads, units)
+            right = [chosen[..., names.index(edge.dependent)] == edge.head for edge in edges[index]]
+            hits[name][index] = np.mean(right, axis=0)
     return hits
-
-
-def attachment_by_recipe(specimen: Specimen, sentences: Sequence) -> dict[str, np.ndarray]:
-    """`attachment_by_head` with special pieces `kept` and `dropped`."""
-    return {name: attachment_by_head(specimen, sentences, name == "kept") for name in ("kept", "dropped")}
 
 
 def best_head(hits: np.ndarray) -> str:

@@ -40,28 +40,35 @@ def strongest_relations(scores: dict[str, RelationScore], count: int = 3) -> lis
     return sorted(lows, key=lows.get, reverse=True)[:count]
 
 
-def three_relations(
+def leading_three(
     scores: dict[str, RelationScore], selection: dict[str, RelationScore]
-) -> dict[str, np.ndarray] | Absent:
-    """Hits of head and offset for the three relations that lead in `selection`, scores on other sentences.
-
-    `first`, `first_offset` and so on, by sentence; absent where fewer than three relations are in both.
-    """
+) -> list[RelationScore] | Absent:
+    """The scores of the three relations that lead in `selection`, scores on other sentences; absent where fewer than
+    three are in both."""
     names = strongest_relations({name: score for name, score in selection.items() if name in scores})
-    places = ("first", "second", "third")
-    if len(names) < len(places):
+    if len(names) < 3:
         return Absent("fewer than three relations are frequent in these sentences")
+    return [scores[name] for name in names]
+
+
+def three_relations(three: Sequence[RelationScore]) -> dict[str, np.ndarray]:
+    """Hits of head and offset for each of three relations: `first`, `first_offset` and so on, by sentence."""
     found = {}
-    for place, name in zip(places, names, strict=True):
-        hits = hit_samples(scores[name])
+    for place, score in zip(("first", "second", "third"), three, strict=True):
+        hits = hit_samples(score)
         found |= {place: hits["head"], f"{place}_offset": hits["offset"]}
     return found
 
 
-def hit_samples(score: RelationScore) -> dict[str, np.ndarray]:
-    """Hits of the best `head` and the best `offset` of one relation, by sentence: (sentences with the relation,)."""
-    hits = {"head": score.head_hits, "offset": score.offset_hits}
-    return {name: by_unit(values, score.sentences) for name, values in hits.items()}
+def hit_samples(*scores: RelationScore) -> dict[str, np.ndarray]:
+    """Hits of the best `head` and the best `offset` of one relation or of several, by sentence: (sentences with such a
+    relation,)."""
+    places = np.concatenate([score.sentences for score in scores])
+    hits = {
+        "head": np.concatenate([score.head_hits for score in scores]),
+        "offset": np.concatenate([score.offset_hits for score in scores]),
+    }
+    return {name: by_unit(values, places) for name, values in hits.items()}
 
 
 def rivals(
@@ -164,26 +171,30 @@ def relation_rows(scores: dict[str, RelationScore], control: dict[str, RelationS
     return rows
 
 
-def applicable_separator_mass(specimen: Specimen, sentences: Sequence, score: RelationScore) -> dict[str, np.ndarray]:
-    """[SEP] mass of the head of a relation, from words to which the relation applies and from the others.
+def applicable_separator_mass(
+    specimen: Specimen, sentences: Sequence, scores: Sequence[RelationScore]
+) -> dict[str, np.ndarray]:
+    """[SEP] mass of the heads of relations, from words to which a head's relation applies and from the others.
 
     `applicable`, `not_applicable`: words apply as the one that attends, the dependent or the head, by the direction of
-    `score`. `head`, `offset`: whether it finds the relation, and the best fixed offset does. All by sentence.
+    a score. `head`, `offset`: whether it finds the relation, and the best fixed offset does. All by sentence.
     """
     found: dict[str, list[tuple[float, int]]] = {"applicable": [], "not_applicable": []}
     for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
-        pairs = [
-            (i, h)
-            for i, (h, r) in enumerate(zip(sentences[index].heads, sentences[index].deprels, strict=True))
-            if r == score.relation
-        ]
-        sources = {pair[score.direction == "head"] for pair in pairs}
         separator = np.array(encoding.input_ids) == specimen.tokenizer.sep_token_id
-        mass = maps[score.layer - 1, score.head][:, separator].sum(-1).numpy()
-        for piece, word in enumerate(encoding.word_ids):
-            if word is not None:
-                found["applicable" if word in sources else "not_applicable"].append((float(mass[piece]), index))
-    return {name: by_unit(*zip(*values, strict=True)) for name, values in found.items()} | hit_samples(score)
+        for score in scores:
+            sources = _sources(sentences[index], score)
+            mass = maps[score.layer - 1, score.head][:, separator].sum(-1).numpy()
+            for piece, word in enumerate(encoding.word_ids):
+                if word is not None:
+                    found["applicable" if word in sources else "not_applicable"].append((float(mass[piece]), index))
+    return {name: by_unit(*zip(*values, strict=True)) for name, values in found.items()} | hit_samples(*scores)
+
+
+def _sources(sentence, score: RelationScore) -> set[int]:
+    """The words from which the head of a relation should find another: its dependents, or their heads."""
+    arcs = enumerate(zip(sentence.heads, sentence.deprels, strict=True))
+    return {head if score.direction == "head" else i for i, (head, name) in arcs if name == score.relation}
 
 
 def frame_edges(sentences: Sequence, seed: int = 0) -> list[tuple[int, tuple[int, int], tuple[int, int]]]:

@@ -1,28 +1,24 @@
 """Phrases without a probe: spans clustered by their vectors, layer by layer, after jawahar2019what.
 
-Depends on `clusters`, `activations` and `tasks`. A span is its first and its last piece; it has as many clusters to
-fall into as there are kinds of chunk, and normalised mutual information says how well the clusters keep the kinds
-apart.
+Depends on `clusters`, `scores` and `tasks`. A span is its first and its last word; it has as many clusters to fall into
+as there are kinds of chunk, and normalised mutual information says how well the clusters keep the kinds apart.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from bertology_utils.activations import hidden_batches
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.clusters import cluster, information_values
 from bertology_utils.instruments.layer_curves import band_samples
 from bertology_utils.language.grammar_trees import Sentence
-from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
+from bertology_utils.studies.layers.scores import LayerFeatures
 from bertology_utils.studies.layers.tasks import Task, over_words
-from bertology_utils.text import encode_words, pool_pieces
 
 OUTSIDE = "O"
 PHRASES_TO_OTHERS = 6  # the study's 3,000 phrases and 500 stretches between phrases
@@ -60,31 +56,21 @@ def draw_spans(sentences: Sequence[Sentence], phrases: int, seed: int = 0) -> li
     return inside[:phrases] + outside[: phrases // PHRASES_TO_OTHERS]
 
 
-@torch.no_grad()
-def span_vectors(specimen: Specimen, sentences: Sequence[Sentence], spans: Sequence[Span]) -> np.ndarray:
-    """First and last piece of each span, their product and their difference: (layers + 1, spans, 4 * width)."""
-    places = defaultdict(list)
-    for place, span in enumerate(spans):
-        places[span.sentence].append(place)
-    read = list(places)
-    encodings = encode_words(specimen, [list(sentences[i].words) for i in read])
-    vectors = torch.empty(specimen.layers + 1, len(spans), 4 * specimen.width)
-    for indices, hidden in hidden_batches(specimen, encodings):
-        for row, i in enumerate(indices):
-            rows = places[read[i]]
-            pieces = (pool_pieces(hidden[:, row], encodings[i].word_ids, how) for how in ("first", "last"))
-            words = ([spans[r].first for r in rows], [spans[r].last for r in rows])
-            first, last = (piece[:, word].float() for piece, word in zip(pieces, words, strict=True))
-            vectors[:, rows] = torch.cat([first, last, first * last, first - last], dim=-1)
-    return vectors.numpy()
+def span_vectors(features: LayerFeatures, sentences: Sequence[Sentence], spans: Sequence[Span]) -> np.ndarray:
+    """First and last word of each span, their product and their difference: (layers + 1, spans, 4 * width)."""
+    words = features.words([sentence.words for sentence in sentences])
+    first, last = (
+        torch.stack([words[span.sentence][:, getattr(span, end)] for span in spans], dim=1) for end in ("first", "last")
+    )
+    return torch.cat([first, last, first * last, first - last], dim=-1).numpy()
 
 
 def chunk_information(
-    specimen: Specimen,
+    features: LayerFeatures,
     train: Sequence[Sentence],
     test: Sequence[Sentence],
     phrases: tuple[int, int],
-    seeds: int = 8,
+    seeds: int = 18,
     seed: int = 0,
 ) -> np.ndarray:
     """Mutual information of span clusters and kinds of chunk: (layers + 1, seeds, test sentences with a span).
@@ -94,7 +80,7 @@ def chunk_information(
     (of `test`); here, those are of other sentences. `phrases` bounds the chunks of both.
     """
     drawn = [draw_spans(sentences, n, seed) for sentences, n in zip((train, test), phrases, strict=True)]
-    known, new = (span_vectors(specimen, *part) for part in zip((train, test), drawn, strict=True))
+    known, new = (span_vectors(features, *part) for part in zip((train, test), drawn, strict=True))
     kinds = {span.label for span in drawn[0]}
     if len(kinds) < 2:
         raise BertologyError("Clusters of chunks need more than one kind of chunk.")

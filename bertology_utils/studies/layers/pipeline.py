@@ -82,10 +82,10 @@ def set_right(mixes: Mixes, five: Mapping[str, Task]) -> dict[str, np.ndarray]:
     return {name: by_unit(values, homes) for name, values in samples.items()}
 
 
-def gradualness(mixes: Mixes, five: Mapping[str, Task]) -> dict[str, np.ndarray]:
+def gradualness(mixes: Mixes, five: Mapping[str, Task], folds: int = 13) -> dict[str, np.ndarray]:
     """The part of the stack that brings 80 % of the gain, by side of the five tasks (folds,), and the least `gain`
     among them (seeds, word forms)."""
-    needed = {name: layers_to_share(scores) / (len(scores) - 1) for name, (scores, _) in mixes.items()}
+    needed = {name: layers_to_share(scores, folds=folds) / (len(scores) - 1) for name, (scores, _) in mixes.items()}
     gained = moments(mixes, five)
     weakest = min((gained[f"{name}_gain"] for name in mixes), key=np.mean)
     return side_means(needed, SIDES) | {"gain": weakest}

@@ -142,8 +142,8 @@ def agreement_subjects(test: int, seed: int = 0, source: str = EMBEDDED) -> list
 def over_subjects(
     samples: Mapping[str, np.ndarray], test: int, seed: int = 0, source: str = EMBEDDED
 ) -> dict[str, np.ndarray]:
-    """Samples of every second test item of `number_readout`, (..., items), as such of the subject nouns they share."""
-    nouns = agreement_subjects(test, seed, source)[1::2]
+    """Samples of the test items of `number_readout`, (..., items), as such of the subject nouns they share."""
+    nouns = agreement_subjects(test, seed, source)
     return {name: by_unit(values, nouns) for name, values in samples.items()}
 
 

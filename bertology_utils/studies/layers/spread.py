@@ -20,16 +20,10 @@ from bertology_utils.instruments.probes import encode_labels, train_scalar_mix
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.layers.pipeline import SIDES
 from bertology_utils.studies.layers.scores import TRAINING, LayerFeatures
-from bertology_utils.studies.layers.tasks import Part, Task
+from bertology_utils.studies.layers.tasks import Task
 
-PARTS = 6
+PARTS = 10
 EVENNESS = 0.01
-
-
-def part_of(whole: Part, place: int, parts: int) -> Part:
-    """The items of every `parts`-th sentence, from sentence number `place` on."""
-    kept = [i for i, item in enumerate(whole.items) if item[0] % parts == place]
-    return Part(whole.sentences, [whole.items[i] for i in kept], [whole.labels[i] for i in kept])
 
 
 def mixing_shares(
@@ -39,16 +33,15 @@ def mixing_shares(
 
     Nothing is scored, so the sentences of the task's training and test part serve alike.
     """
-    found = []
-    for place in range(parts):
-        halves = [part for whole in (task.train, task.test) if (part := part_of(whole, place, parts)).items]
-        vectors = torch.cat([features.of(part) for part in halves], dim=1)
-        labels, _, names = encode_labels([label for part in halves for label in part.labels], [])
-        if len(names) < 2:
-            raise BertologyError(f"A part of the task '{task.name}' has a single label; take fewer parts.")
-        settings = TRAINING | {"classes": len(names), "seeds": 1, "seed": seed + place, "steps": steps}
-        found.append(train_scalar_mix(vectors, labels, evenness=EVENNESS, **settings).shares[0, 0].numpy())
-    return np.stack(found)
+    both = (task.train, task.test)
+    labels, _, names = encode_labels([label for part in both for label in part.labels], [])
+    if len(names) < 2:
+        raise BertologyError(f"The task '{task.name}' has a single label.")
+    first = len(task.train.sentences)  # the test's sentences are numbered on
+    groups = task.train.groups + [first + place for place in task.test.groups]
+    vectors = torch.cat([features.of(part) for part in both], dim=1)
+    settings = TRAINING | {"classes": len(names), "seeds": parts, "seed": seed, "steps": steps, "groups": groups}
+    return train_scalar_mix(vectors, labels, evenness=EVENNESS, **settings).shares[0].numpy()
 
 
 def shares_of(features: LayerFeatures, tasks: Mapping[str, Task], **options) -> dict[str, np.ndarray]:

@@ -64,19 +64,20 @@ class Task:
     test: Part
 
 
-def over_words(samples: Mapping[str, np.ndarray], part: Part, odd: bool = False) -> dict[str, np.ndarray]:
+def over_words(samples: Mapping[str, np.ndarray], part: Part) -> dict[str, np.ndarray]:
     """Samples of a part's items, (..., items), as such of the word forms that items share: a hundred times *that* is
-    one word. `odd`: the samples are of every second item only, as where a layer was chosen on the others."""
-    forms = part.forms[1::2] if odd else part.forms
-    return {name: by_unit(values, forms) for name, values in samples.items()}
+    one word."""
+    return {name: by_unit(values, part.forms) for name, values in samples.items()}
 
 
 def tasks_together(scores: Mapping[str, np.ndarray], tasks: Mapping[str, Task]) -> np.ndarray:
-    """Several tasks as one sample of word forms, (layers + 1, seeds, forms); each has as many items, and so weighs as
-    much."""
-    items = min(scores[name].shape[-1] for name in tasks)
-    forms = [form for task in tasks.values() for form in task.test.forms[:items]]
-    return by_unit(np.concatenate([scores[name][..., :items] for name in tasks], axis=-1), forms)
+    """The mean of several tasks as one sample of word forms, (layers + 1, seeds, forms): tasks weigh alike, however
+    many items they have, and the items of a task that has few weigh the more."""
+    means = {name: scores[name].mean(-1, keepdims=True) for name in tasks}
+    weight = sum(scores[name].shape[-1] for name in tasks) / len(tasks)
+    off = [(scores[name] - means[name]) * (weight / scores[name].shape[-1]) for name in tasks]
+    forms = [form for task in tasks.values() for form in task.test.forms]
+    return by_unit(sum(means.values()) / len(tasks) + np.concatenate(off, axis=-1), forms)
 
 
 # --- word tasks -----------------------------------------------------------------------------------------------------

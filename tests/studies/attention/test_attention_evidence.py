@@ -19,7 +19,7 @@ from bertology_utils.instruments.relations import map_patterns
 from bertology_utils.studies.attention import critics, effects, evidence, recipes
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.classification_tasks import number_examples
-from bertology_utils.tuning.training import batches, finetune_seeds, run_seeds
+from bertology_utils.tuning.training import batches, correctness, finetune_seeds, run_seeds
 from bertology_utils.verdicts.predictions import parse
 
 
@@ -131,8 +131,8 @@ def test_rollout_follows_a_planted_path_and_keeps_half_at_each_place():
 
 
 def test_special_pieces_can_only_take_hits_away(tiny_eager, sentences):
-    kept, dropped = (recipes.attachment_by_head(tiny_eager, sentences, keep) for keep in (True, False))
-    assert (kept <= dropped + 1e-9).all()
+    hits = recipes.attachment_by_recipe(tiny_eager, sentences)
+    assert (hits["kept"] <= hits["dropped"] + 1e-9).all()
 
 
 def hits_of_heads(rates, sentences=200, arcs=8, seed=0):
@@ -178,7 +178,7 @@ def test_leaving_a_sentence_out_is_ranking_without_it():
 
 def test_a_sentence_without_arcs_is_left_out(tiny_eager, sentences):
     lone = type("Sentence", (), {"words": ("Yes",), "heads": (-1,), "deprels": ("root",)})()
-    hits = recipes.attachment_by_head(tiny_eager, [sentences[0], lone], keep_special=True)
+    hits = recipes.attachment_by_recipe(tiny_eager, [sentences[0], lone])["kept"]
     assert np.isnan(hits[1]).all() and not np.isnan(hits[0]).any()
     both = [hits_of_heads([0.1, 0.5, 0.4]), hits_of_heads([0.1, 0.5, 0.4], seed=1)]
     for values in both:
@@ -420,6 +420,14 @@ def test_heads_are_closed_by_zero(tiny, monkeypatch):
     effects.removal_samples(tiny, train, test, [(0, 1)], seeds=2, draws=1, alone=[])
     assert [how for how, _ in asked] == [how for how in effects.ABLATIONS for _ in range(3)]
     assert [int(kept) for _, kept in asked[:3]] == [0, 7, 7]
+
+
+def test_blocks_below_a_closed_head_need_not_run(tiny):
+    train, test = number_examples(20), number_examples(8, split="test")
+    found = effects.removal_samples(tiny, train, test, [(1, 2)], seeds=1, draws=1, alone=[])
+    (run,), _ = finetune_seeds(tiny, train, test, run_seeds(0, 1), freeze="encoder", epochs=4)
+    with ablated(run.classifier, effects.keep_without((tiny.layers, tiny.heads), [(1, 2)])):
+        np.testing.assert_array_equal(found["without_frame"][0], correctness(run.classifier, tiny, test))
 
 
 def test_scores_with_closed_heads_are_those_of_the_items_in_their_order(tiny, monkeypatch):

@@ -1,5 +1,7 @@
 """Heads of relations and frames: chosen on other items than scored, alone and together, beside what is planted."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -10,16 +12,13 @@ from bertology_utils.text import encode_words
 
 
 def test_the_head_of_the_separator_test_brings_its_hits(tiny_eager, sentences):
-    score = relation_scores(tiny_eager, sentences, minimum=5)["obj"]
-    found = relation_heads.applicable_separator_mass(tiny_eager, sentences[1::2], score)
-    for name, hits in (("head", score.head_hits), ("offset", score.offset_hits)):
-        assert found[name].mean() == pytest.approx(hits.mean()) and len(found[name]) == len(set(score.sentences))
-    assert (
-        found["applicable"].items + found["not_applicable"].items
-        == sum(  # one value a piece of a word
-            len(encoding) - 2 for encoding in encode_words(tiny_eager, [list(s.words) for s in sentences[1::2]])
-        )
-    )
+    scores = [relation_scores(tiny_eager, sentences, minimum=5)[name] for name in ("obj", "det")]
+    found = relation_heads.applicable_separator_mass(tiny_eager, sentences[1::2], scores)
+    hits = {"head": [score.head_hits for score in scores], "offset": [score.offset_hits for score in scores]}
+    for name, values in hits.items():
+        assert found[name].mean() == pytest.approx(np.concatenate(values).mean())
+    pieces = sum(len(encoding) - 2 for encoding in encode_words(tiny_eager, [s.words for s in sentences[1::2]]))
+    assert found["applicable"].items + found["not_applicable"].items == 2 * pieces  # one value a head and piece
 
 
 def scored(right, of=100):
@@ -33,14 +32,22 @@ def test_a_relation_with_few_items_does_not_win_by_luck():
     assert relation_heads.strongest_relations(found, 1) == ["frequent"]
 
 
+@pytest.mark.parametrize("direction", ["dependent", "head"])
+def test_a_relation_applies_to_the_word_that_attends(sentences, direction):
+    sentence = next(s for s in sentences if "det" in s.deprels)
+    place = sentence.deprels.index("det")
+    score = dataclasses.replace(scored(1), relation="det", direction=direction)
+    assert (sentence.heads[place] if direction == "head" else place) in relation_heads._sources(sentence, score)
+
+
 def test_three_relations_are_chosen_on_other_sentences_and_a_missing_one_is_not_made_up():
     selection = {name: scored(right) for name, right in zip("abcd", (90, 80, 70, 60), strict=True)}
     scores = {"all": scored(1), "b": scored(11), "c": scored(12), "d": scored(13), "e": scored(99)}
-    found = relation_heads.three_relations(scores, selection)
+    found = relation_heads.three_relations(relation_heads.leading_three(scores, selection))
     assert [found[name].sum() for name in ("first", "second", "third")] == [11, 12, 13]
     assert not found["third_offset"].any()
     fewer = {name: scores[name] for name in ("all", "b", "c", "e")}
-    assert isinstance(relation_heads.three_relations(fewer, selection), Absent)
+    assert isinstance(relation_heads.leading_three(fewer, selection), Absent)
 
 
 def test_a_lead_that_one_of_many_relations_has_by_luck_is_not_clear():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.metrics import normalized_mutual_info_score
 
-from bertology_utils.activations import hidden_batches
+from bertology_utils.activations import word_vectors
 from bertology_utils.errors import BertologyError
 from bertology_utils.estimation import Linear, estimate
 from bertology_utils.instruments.clusters import cluster, information_values
@@ -13,7 +13,7 @@ from bertology_utils.language.grammar import generate
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.layers import chunks as layer_chunks
 from bertology_utils.studies.layers.chunks import Span
-from bertology_utils.text import encode_words
+from bertology_utils.studies.layers.scores import LayerFeatures
 
 
 def related(n=300, noise=0.4, seed=0):
@@ -93,24 +93,22 @@ def test_six_phrases_are_drawn_for_each_stretch_between_them():
     assert layer_chunks.draw_spans(generate(60), 60, seed=1) != spans
 
 
-def test_span_vectors_are_made_of_the_first_and_the_last_piece(tiny):
+def test_span_vectors_are_made_of_the_first_and_the_last_word(tiny):
     sentences = generate(5, split="test")
     spans = layer_chunks.draw_spans(sentences, 20)
-    vectors = layer_chunks.span_vectors(tiny, sentences, spans)
+    vectors = layer_chunks.span_vectors(LayerFeatures(tiny), sentences, spans)
     assert vectors.shape == (tiny.layers + 1, len(spans), 4 * tiny.width)
     span = max(spans, key=lambda s: s.last - s.first)
-    (encoding,) = encode_words(tiny, [list(sentences[span.sentence].words)])
-    ((_, hidden),) = hidden_batches(tiny, [encoding])
-    pieces = [i for i, word in enumerate(encoding.word_ids) if word is not None and span.first <= word <= span.last]
-    first, last = hidden[:, 0, pieces[0]], hidden[:, 0, pieces[-1]]
+    (words,) = word_vectors(tiny, [list(sentences[span.sentence].words)])
+    first, last = words[:, span.first], words[:, span.last]
     expected = torch.cat([first, last, first * last, first - last], dim=-1)
     np.testing.assert_allclose(vectors[:, spans.index(span)], expected, atol=1e-5)
 
 
 def test_chunk_information_has_a_value_for_each_layer_seed_and_sentence(tiny):
     train, test = generate(20), generate(12, split="test")
-    found = layer_chunks.chunk_information(tiny, train, test, (60, 200), seeds=2)
+    found = layer_chunks.chunk_information(LayerFeatures(tiny), train, test, (60, 200), seeds=2)
     assert found.shape == (tiny.layers + 1, 2, 12)
     assert np.all((found.mean(2) > -1e-9) & (found.mean(2) < 1))
     with pytest.raises(BertologyError, match="more than one kind"):
-        layer_chunks.chunk_information(tiny, train, test, (1, 1))
+        layer_chunks.chunk_information(LayerFeatures(tiny), train, test, (1, 1))

@@ -1,4 +1,4 @@
-"""Mixing weights by parts of the sentences: disjoint parts, and planted spreads that the prediction can tell."""
+"""Mixing weights by parts of the sentences, and planted spreads that the prediction can tell."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.layer_curves import mix_entropy, side_means, upper_share
-from bertology_utils.studies.layers.spread import mixing_shares, part_of
+from bertology_utils.studies.layers.spread import mixing_shares
 from bertology_utils.studies.layers.tasks import Part, Task
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, UNDERPOWERED, judge
@@ -28,7 +28,7 @@ class Planted:
 
 
 def planted_task():
-    """A label for each sentence, half of them 1 in each of four parts."""
+    """A label for each sentence, half of them 1."""
     sizes = (400, 320)
     halves = [Part([["a"]] * n, [(i,) for i in range(n)], [i // 4 % 2 for i in range(n)]) for n in sizes]
     return Task("planted", *halves)
@@ -62,16 +62,9 @@ def test_weight_goes_to_the_layers_that_can_be_read():
     assert upper_share(shares([LAYERS - 1])).min() > 0.8 > 0.2 > upper_share(shares([0])).max()
 
 
-def test_parts_are_disjoint_by_sentence_and_leave_nothing_out():
-    whole = Part([["a"], ["b"], ["c"]], [(0, 0), (1, 0), (1, 1), (2, 0)], ["x", "y", "z", "x"])
-    parts = [part_of(whole, place, 2) for place in range(2)]
-    assert [part.items for part in parts] == [[(0, 0), (2, 0)], [(1, 0), (1, 1)]]
-    assert [part.labels for part in parts] == [["x", "x"], ["y", "z"]]
-
-
-def test_a_part_with_one_label_is_refused():
-    part = Part([["a"]] * 4, [(i,) for i in range(4)], [0, 1, 0, 1])
-    with pytest.raises(BertologyError, match="fewer parts"):
+def test_a_task_with_one_label_is_refused():
+    part = Part([["a"]] * 4, [(i,) for i in range(4)], [0] * 4)
+    with pytest.raises(BertologyError, match="single label"):
         mixing_shares(Planted([0]), Task("planted", part, part), parts=2)
 
 

@@ -54,10 +54,10 @@ def test_items_share_their_word_forms_and_tasks_have_the_same_weight():
     assert part.forms[0] == part.sentences[0][part.items[0][2]]
     found = {name: np.full((3, 2, len(task.test.items)), place) for place, (name, task) in enumerate(both.items())}
     together = tasks.tasks_together(found, both)
-    assert together.shape[:2] == (3, 2) and together.mean() == pytest.approx(0.5) and together.items == 40
+    assert together.shape[:2] == (3, 2) and together.mean() == pytest.approx(0.5) and together.items == 80
     hits = np.random.default_rng(0).random((2, len(part.items))) < 0.5
-    odd = tasks.over_words({"x": hits[:, 1::2]}, part, odd=True)["x"]
-    assert odd.shape == (2, len(set(part.forms[1::2]))) and odd.mean() == pytest.approx(hits[:, 1::2].mean())
+    found = tasks.over_words({"x": hits}, part)["x"]
+    assert found.shape == (2, len(set(part.forms))) and found.mean() == pytest.approx(hits.mean())
 
 
 def test_every_agreement_item_has_a_subject():
