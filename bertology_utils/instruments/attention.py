@@ -116,10 +116,12 @@ def _norm_hook(output_weight: torch.Tensor, heads: int, norms: list[torch.Tensor
 
 def projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
     """Pairs (value projection, output projection) of each block; a shared block appears once and runs often."""
-    found = list(zip(*(attention_projections(encoder, kind) for kind in ("value", "output")), strict=True))
-    if not found:
-        raise BertologyError(f"{type(encoder).__name__} has no value projections that this module knows.")
-    return found
+    values, outputs = (attention_projections(encoder, kind) for kind in ("value", "output"))
+    pairs = list(zip(values, outputs, strict=False))
+    fit = len(values) == len(outputs) and all(out.weight.shape[1] == value.weight.shape[0] for value, out in pairs)
+    if not pairs or not fit:  # ConvBERT's output projection reads convolutions beside the heads
+        raise BertologyError("Norm-weighted attention does not know where this architecture projects its values.")
+    return pairs
 
 
 @contextmanager
