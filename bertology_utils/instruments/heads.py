@@ -29,8 +29,6 @@ ItemLoss = Callable[[nn.Module, Batch], Tensor]
 # The output projection W_O and the value projection, by family.
 _OUTPUT_PATHS = ("attention.output.dense", "attention.out_lin", "attention.dense")
 _VALUE_PATHS = ("attention.self.value", "attention.v_lin", "attention.value")
-_QUERY_PATHS = ("attention.self.query", "attention.q_lin", "attention.query")
-_KEY_PATHS = ("attention.self.key", "attention.k_lin", "attention.key")
 
 
 # ---------------------------------------------------------------- where the heads are
@@ -52,11 +50,6 @@ def output_projections(model: nn.Module) -> list[nn.Module]:
             f"for {model.config.num_hidden_layers} layers."
         )
     return found
-
-
-def input_projections(model: nn.Module) -> list[tuple[nn.Module, ...]]:
-    """Query, key and value projections of each layer, first layer first; (heads * head width, width) each."""
-    return list(zip(*(_by_layer(model, paths) for paths in (_QUERY_PATHS, _KEY_PATHS, _VALUE_PATHS)), strict=True))
 
 
 def head_grid(model: nn.Module) -> tuple[int, int]:
@@ -337,34 +330,6 @@ def kappa_test(survival: np.ndarray, draws: int = 1000, seed: int = 0) -> KappaT
     kappa = fleiss_kappa(survival)
     null = np.array([fleiss_kappa(generator.permuted(survival, axis=1)) for _ in range(draws)])
     return KappaTest(kappa, null, float((1 + (null >= kappa - 1e-12).sum()) / (draws + 1)))
-
-
-# ---------------------------------------------------------------- learnt gates
-
-
-class HardConcrete(nn.Module):
-    """Learnt stochastic gates in [0, 1] with mass at exactly 0 and 1 (hard concrete), as in voita2019analyzing.
-
-    Called with a batch size gives gates (batch, layers, heads): samples while training, the deterministic gate in eval.
-    `open_probability()` is the L0 penalty: P(gate != 0) = sigmoid(log_alpha - T log(-low / high)).
-    """
-
-    def __init__(self, grid: tuple[int, int], temperature: float = 0.33, low: float = -0.1, high: float = 1.1) -> None:
-        super().__init__()
-        self.log_alpha = nn.Parameter(torch.full(grid, 2.0))  # the gates start open: P(open) = 0.95
-        self.temperature, self.low, self.high = temperature, low, high
-
-    def forward(self, batch: int = 1) -> Tensor:
-        if self.training:
-            noise = torch.rand(batch, *self.log_alpha.shape).clamp(1e-6, 1 - 1e-6)
-            soft = torch.sigmoid((noise.logit() + self.log_alpha) / self.temperature)
-        else:
-            soft = torch.sigmoid(self.log_alpha).expand(batch, *self.log_alpha.shape)
-        return (soft * (self.high - self.low) + self.low).clamp(0, 1)
-
-    def open_probability(self) -> Tensor:
-        """(layers, heads)"""
-        return torch.sigmoid(self.log_alpha - self.temperature * math.log(-self.low / self.high))
 
 
 def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:

@@ -147,19 +147,6 @@ def test_kappa_closed_form_and_null():
     assert heads.kappa_test(planted, 200).p < 0.01
 
 
-def test_hard_concrete_gates_close_under_their_penalty():
-    torch.manual_seed(0)
-    gates = heads.HardConcrete((2, 3))
-    optimiser = torch.optim.Adam(gates.parameters(), lr=0.3)
-    for _ in range(60):
-        loss = gates.open_probability().sum() + 10 * (1 - gates(4)[:, 0, 0]).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    closed = gates.eval()()[0]
-    assert closed[0, 0] == 1 and (closed.flatten()[1:] == 0).all()
-
-
 def test_wrong_gates_are_a_clear_error(tiny):
     with pytest.raises(BertologyError, match="do not fit"), heads.gated(tiny.model, torch.ones(1, 1)):
         pass
