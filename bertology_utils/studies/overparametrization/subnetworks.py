@@ -154,7 +154,7 @@ def ranked_gates(run: FineTuned, examples: Examples, gates: Sequence[Tensor]) ->
 def removals(
     run: FineTuned, examples: Examples, changes: np.ndarray, test: Examples, scores: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Correctness (items,) on `test`, which the run was scored on, without parts that were chosen on other examples.
+    """Correctness (items,) on `test` without parts that were chosen on other examples.
 
     without_head, without_layer: the head (by `changes`, `single_ablations` of the examples), or the layer's attention,
     whose removal helps the right class most; one_head: the layer in the middle of the ranks cut to its most important
@@ -165,11 +165,12 @@ def removals(
     without_head.view(-1)[int(changes.mean(-1).argmax())] = 0
     one_head = ranked_gates(run, examples, layer_gates(grid, scores))
     gates = {
+        "full": torch.ones(grid),
         "without_head": without_head,
         "without_layer": ranked_gates(run, examples, layer_gates(grid))[0],
         "one_head": one_head[len(one_head) // 2],
     }
-    return {name: with_heads(run, test, keep) for name, keep in gates.items()} | {"full": run.correct}
+    return {name: with_heads(run, test, keep) for name, keep in gates.items()}
 
 
 # ---------------------------------------------------------------- good, random and bad sub-networks

@@ -54,7 +54,7 @@ def test_removals_are_chosen_on_some_items_and_scored_on_others(run):
     keep = torch.ones(2, 4)
     keep[1, 2] = 0
     assert found["without_head"].tolist() == nets.with_heads(run, test, keep).tolist()
-    assert {values.shape for values in found.values()} == {(12,)} and found["full"] is run.correct
+    assert {values.shape for values in found.values()} == {(12,)} and np.array_equal(found["full"], run.correct)
 
 
 def test_survivors_are_the_highest():
