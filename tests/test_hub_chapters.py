@@ -59,9 +59,10 @@ def test_what_overparametrization_calls(eager):
     run = finetune(eager, EXAMPLES, EXAMPLES, epochs=1)
     scores = nets.importance(run, EXAMPLES)
     assert all(found.shape == scores.shape for found in nets.two_scores(run, EXAMPLES))
-    assert len(nets.pruning_curve(run, EXAMPLES, EXAMPLES, "inverse", step=0.5)) == 3
+    assert len(nets.pruning_curve(run, EXAMPLES, EXAMPLES, "inverse", step=0.5)) == 2
     assert nets.single_ablations(run, EXAMPLES, "mean").shape == (*scores.shape, 4)
-    assert nets.layer_ablations(run, EXAMPLES, scores).shape == (eager.layers, 4)
+    found = nets.removals(run, EXAMPLES, nets.single_ablations(run, EXAMPLES), EXAMPLES, scores)
+    assert all(right.shape == (4,) for right in found.values())
     survival = nets.matrix_survival(run.specimen.encoder)
     assert len(survival) > 0 and ((survival >= 0) & (survival <= 1)).all()
 

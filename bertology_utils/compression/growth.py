@@ -18,7 +18,9 @@ from bertology_utils.compression.outliers import deviating, outlier_dimensions
 from bertology_utils.compression.scorecard import count, prune_everywhere, with_model
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import focus_preference, preferred
+from bertology_utils.language.agreement_verbs import agreement_verbs
 from bertology_utils.language.pairs import (
+    NPI_CONDITIONS,
     MinimalPair,
     agreement_pairs,
     determiner_noun_pairs,
@@ -30,7 +32,8 @@ from bertology_utils.samples import UnitSamples, by_unit
 from bertology_utils.statistics import mean_interval
 from bertology_utils.tuning.mlm_training import mlm_losses
 
-AGREEMENT = ("agreement", "agreement, 1 attractor", "agreement, 2 attractors")
+BETWEEN = ("pp", "relative", "object_relative")
+FEW = 200
 EARLY = 0.2  # the share of training that counts as a short stretch
 Constructions = Mapping[str, Sequence[MinimalPair]]
 
@@ -47,6 +50,34 @@ def constructions(n: int, seed: int = 0) -> dict[str, list[MinimalPair]]:
         "reflexive": reflexive_pairs(n, **options),
         "reflexive, 1 attractor": reflexive_pairs(n, 1, **options),
         "polarity item": npi_pairs(n, **options),
+    }
+
+
+def battery(n: int, seed: int = 0) -> dict[str, list[MinimalPair]]:
+    """Constructions for comparisons that draw them: what stands between two words that agree, and in what they do.
+
+    `n` minimal pairs of each from the test split, ten times as many of plain agreement, which has many verbs.
+    """
+    options = {"seed": seed, "split": "test"}
+    rivals = [(k, place) for k in (1, 2) for place in BETWEEN] + [(1, "fronted")]
+    ways = [(mismatch, k) for mismatch in ("gender", "number") for k in (0, 1)]
+    return {
+        "agreement": agreement_pairs(10 * n, verbs=agreement_verbs(), **options),
+        **{
+            f"agreement, {place}, {k} of the other number": agreement_pairs(n, k, place, **options)
+            for k, place in rivals
+        },
+        **{
+            f"agreement, {place}, 1 of the same number": agreement_pairs(n, 0, place, agreeing=1, **options)
+            for place in BETWEEN
+        },
+        **{
+            f"agreement, nonsense, {k} of the other number": agreement_pairs(n, k, nonsense=True, **options)
+            for k in (0, 1)
+        },
+        **{f"determiner, {k} adjectives, noun": determiner_noun_pairs(n, k, **options) for k in (0, 1)},
+        **{f"reflexive, {mismatch}, {k}": reflexive_pairs(n, k, mismatch, **options) for mismatch, k in ways},
+        **{f"polarity item, {condition}": npi_pairs(n, condition, **options) for condition in NPI_CONDITIONS},
     }
 
 
@@ -78,11 +109,10 @@ class Growth:
         means = [judged.mean(1) for judged in self.judged.values()]
         return np.array([np.mean([(1 + np.sign(b - a)) / 2 for a, b in combinations(scores, 2)]) for scores in means])
 
-    def two_largest(self, kinds: Sequence[str] = AGREEMENT) -> dict[str, UnitSamples]:
-        """Judgements of some constructions by the last two models, `smaller` and `larger`; samples over word forms."""
-        judged = np.concatenate([self.judged[kind] for kind in kinds], axis=1)
-        forms = [pair for kind in kinds for pair in self.words[kind]]
-        return {"smaller": by_unit(judged[-2], forms), "larger": by_unit(judged[-1], forms)}
+    def two_largest(self, kind: str = "agreement") -> dict[str, UnitSamples]:
+        """Judgements of a construction by the last two models, `smaller` and `larger`; samples over word forms."""
+        *_, smaller, larger = self.judged[kind]
+        return {"smaller": by_unit(smaller, self.words[kind]), "larger": by_unit(larger, self.words[kind])}
 
     @property
     def knowledge(self) -> str:
@@ -115,12 +145,17 @@ def _measured(specimen: Specimen, sentences, by_construction: Constructions) -> 
 def equal_count(small: str, large: str, sentences: Sequence[Sequence[str]], untrained: str) -> dict[str, np.ndarray]:
     """Losses (sentences,) of two models of as many weights: the small one, and the large one with its smallest at zero.
 
-    Nothing is retrained. `untrained` names a model that says what the small one learnt at all.
+    Nothing is retrained. `untrained` names a model that says what the small one learnt at all: it and the whole large
+    one read the first `FEW` sentences only.
     """
     dense, whole = load(small), load(large)
     pruned = with_model(whole, prune_everywhere(whole.model, count(whole.model) / count(dense.model)))
-    losses = {"dense_small": dense, "pruned_large": pruned, "whole_large": whole, "untrained": load(untrained)}
-    return {name: mlm_losses(specimen, sentences) for name, specimen in losses.items()}
+    compared, beside = (
+        {"dense_small": dense, "pruned_large": pruned},
+        {"whole_large": whole, "untrained": load(untrained)},
+    )
+    losses = {name: mlm_losses(specimen, sentences) for name, specimen in compared.items()}
+    return losses | {name: mlm_losses(specimen, sentences[:FEW]) for name, specimen in beside.items()}
 
 
 # ---------------------------------------------------------------- outlier dimensions over steps

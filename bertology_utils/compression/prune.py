@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments.heads import head_grid, input_projections, output_projections
+from bertology_utils.instruments.heads import head_grid, output_projections
 
 Masks = dict[str, Tensor]
 
@@ -27,11 +27,6 @@ def prunable(model: nn.Module) -> dict[str, nn.Parameter]:
         for name, parameter in model.named_parameters()
         if parameter.dim() == 2 and re.search(r"layers?\.", name) and "embedding" not in name
     }
-
-
-def sparsity(masks: Mapping[str, Tensor]) -> float:
-    """Share of weights that are pruned."""
-    return 1 - sum(int(m.sum()) for m in masks.values()) / sum(m.numel() for m in masks.values())
 
 
 # ---------------------------------------------------------------- magnitude
@@ -102,25 +97,6 @@ def random_heads(keep: Tensor, seed: int = 0) -> Tensor:
 def bad_heads(keep: Tensor, seed: int = 0) -> Tensor:
     """(layers, heads) with as many heads as `keep`, the pruned ones first."""
     return bad_masks({"heads": keep.bool()}, seed)["heads"]
-
-
-@torch.no_grad()
-def remove_heads(model: nn.Module, keep: Tensor) -> None:
-    """Cut heads out of a model in place, for real: its query, key, value and output matrices get smaller.
-
-    Every layer must keep a head. Gates no longer fit the model afterwards; layers no longer share weights (ALBERT).
-    """
-    if not bool(keep.bool().any(1).all()):
-        raise BertologyError("Every layer must keep at least one head; drop the layer instead.")
-    if tuple(keep.shape) != head_grid(model):
-        raise BertologyError(f"keep has shape {tuple(keep.shape)}; (layers, heads) is {head_grid(model)}.")
-    inputs, outputs = input_projections(model), output_projections(model)
-    for kept, linears, output in zip(keep.bool(), inputs, outputs, strict=True):
-        rows = kept.repeat_interleave(output.in_features // len(kept))
-        for linear in linears:
-            linear.weight, linear.bias = nn.Parameter(linear.weight[rows]), nn.Parameter(linear.bias[rows])
-            linear.out_features = int(rows.sum())
-        output.weight, output.in_features = nn.Parameter(output.weight[:, rows]), int(rows.sum())
 
 
 # ---------------------------------------------------------------- using masks

@@ -44,11 +44,6 @@ def output_projections(model: nn.Module) -> list[nn.Module]:
     return found
 
 
-def input_projections(model: nn.Module) -> list[tuple[nn.Module, ...]]:
-    """Query, key and value projections of each layer, first layer first; (heads * head width, width) each."""
-    return list(zip(*(attention_projections(model, kind) for kind in ("query", "key", "value")), strict=True))
-
-
 def head_grid(model: nn.Module) -> tuple[int, int]:
     """(layers, heads) of a model."""
     return model.config.num_hidden_layers, model.config.num_attention_heads

@@ -18,7 +18,7 @@ from bertology_utils.errors import unknown
 from bertology_utils.language.grammar import Grammar
 from bertology_utils.language.grammar_trees import Phrase, Sentence, Word
 from bertology_utils.language.lexicon import PERSON, SPLITS, load_lexicon, noun_forms
-from bertology_utils.language.pairs import agreement_pairs
+from bertology_utils.language.pairs import NUMBERS, MinimalPair, agreement_pairs
 from bertology_utils.tuning.training import Examples
 
 Words = tuple[str, ...]
@@ -110,12 +110,22 @@ def _topic(grammar: Grammar, seed: int) -> Iterator[Item]:
             yield sentence.words, None, int(edible)
 
 
-def _acceptability(grammar: Grammar, seed: int) -> Iterator[Item]:
-    """Sentences whose verb agrees with its subject, and others whose verb does not, with a noun between them."""
+def _agreement(grammar: Grammar, seed: int, agreeing: int) -> Iterator[MinimalPair]:
     while True:
         seed += 1000
-        for i, pair in enumerate(agreement_pairs(64, attractors=0, agreeing=1, seed=seed, split=grammar.lexicon.split)):
-            yield (pair.good, None, 1) if i % 2 else (pair.bad, None, 0)
+        yield from agreement_pairs(64, agreeing=agreeing, seed=seed, split=grammar.lexicon.split)
+
+
+def _acceptability(grammar: Grammar, seed: int) -> Iterator[Item]:
+    """Sentences whose verb agrees with its subject, and others whose verb does not, with a noun between them."""
+    for i, pair in enumerate(_agreement(grammar, seed, agreeing=1)):
+        yield (pair.good, None, 1) if i % 2 else (pair.bad, None, 0)
+
+
+def _agreeing_number(grammar: Grammar, seed: int) -> Iterator[Item]:
+    """The question of `number` of another kind of sentences: short, with `the`, and a verb that shows it too."""
+    for pair in _agreement(grammar, seed, agreeing=0):
+        yield pair.good, None, int(pair.condition["number"] == "plural")
 
 
 # ---------------------------------------------------------------- two sentences
@@ -168,9 +178,10 @@ TASKS = {
     entry.name: entry
     for entry in (
         Task("tense", "When does it happen?", ("present", "past"), _tense),
-        Task("number", "Is the subject one or many?", ("singular", "plural"), _number),
+        Task("number", "Is the subject one or many?", NUMBERS, _number),
         Task("voice", "Is the sentence passive?", ("active", "passive"), _voice),
         Task("topic", "Does it speak of things or of food?", ("thing", "food"), _topic),
+        Task("agreeing number", "Is the subject of a short sentence one or many?", NUMBERS, _agreeing_number),
         Task("acceptability", "Does the verb agree?", ("bad", "good"), _acceptability),
         Task("paraphrase", "Do both tell the same?", ("different", "same"), _paraphrase, paired=True),
         Task("entailment", "Does the second follow?", ("no", "yes"), _entailment, paired=True),

@@ -38,6 +38,10 @@ class Plan:
     seeds: tuple[int, ...]
     data_seed: int = 0
 
+    def of_seeds(self, count: int) -> Plan:
+        """The same with the first seeds alone."""
+        return replace(self, seeds=self.seeds[:count])
+
     def examples(self, name: str) -> tuple[Examples, Examples]:
         """Training and test examples of a task, with different content words."""
         return task(name, self.train, self.data_seed, "train"), task(name, self.test, self.data_seed, "test")

@@ -84,7 +84,8 @@ def test_ties_do_not_spoil_the_sparsity(tiny):
     model = copy.deepcopy(tiny.encoder)
     for weight in prune.prunable(model).values():
         weight.data.fill_(0.5)
-    assert prune.sparsity(prune.magnitude_masks(model, 0.5)) == pytest.approx(0.5, abs=1e-4)
+    kept = torch.cat([mask.flatten() for mask in prune.magnitude_masks(model, 0.5).values()])
+    assert float(kept.float().mean()) == pytest.approx(0.5, abs=1e-4)
 
 
 def test_magnitude_prunes_the_smallest(tiny):
@@ -105,7 +106,7 @@ def test_good_random_and_bad_have_one_size(tiny):
     assert prune.bad_heads(keep).sum() == 6 and prune.bad_heads(keep)[:, 3].all()
 
 
-def test_head_masks_and_removed_heads_equal_gates(tiny):
+def test_head_masks_equal_gates(tiny):
     keep = torch.ones(tiny.layers, tiny.heads, dtype=torch.bool)
     keep[0, 0] = keep[1, 1] = False
     ids = torch.randint(5, 20, (2, 6))
@@ -115,14 +116,8 @@ def test_head_masks_and_removed_heads_equal_gates(tiny):
         plain = tiny.encoder(input_ids=ids).last_hidden_state
         with prune.pruned(tiny.encoder, prune.head_masks(tiny.encoder, keep)):
             masked = tiny.encoder(input_ids=ids).last_hidden_state
-        smaller = copy.deepcopy(tiny.encoder)
-        prune.remove_heads(smaller, keep)
-        cut = smaller(input_ids=ids).last_hidden_state
         assert torch.equal(tiny.encoder(input_ids=ids).last_hidden_state, plain)  # the weights came back
-    assert torch.allclose(masked, expected, atol=1e-6) and torch.allclose(cut, expected, atol=1e-5)
-    assert accounting.count_parameters(smaller).all < accounting.count_parameters(tiny.encoder).all
-    with pytest.raises(BertologyError):
-        prune.remove_heads(smaller, torch.zeros_like(keep))
+    assert torch.allclose(masked, expected, atol=1e-6)
 
 
 # ---------------------------------------------------------------- quantisation

@@ -50,7 +50,7 @@ def test_the_two_largest_are_the_last_two_and_their_units_are_word_forms():
     found = growth.Growth(
         ("a", "b", "c"), np.zeros((3, 1)), {"one": np.array([[0, 0], [0, 1], [1, 1]])}, {"one": ("is", "was")}
     )
-    pair = found.two_largest(["one"])
+    pair = found.two_largest("one")
     assert pair["smaller"].mean() == 0.5 and pair["larger"].mean() == 1 and len(pair["larger"]) == 2
     assert found.knowledge == "a above chance in 0; b above chance in 0; c above chance in 0"
 
@@ -104,3 +104,9 @@ def test_pairs_come_from_the_test_split():
     torch.manual_seed(0)
     first, again = growth.constructions(2), growth.constructions(2)
     assert first == again and len(first) == 9
+
+
+def test_a_battery_has_constructions_that_differ():
+    kinds = growth.battery(2)
+    sentences = [tuple(pair.good for pair in pairs) for pairs in kinds.values()]
+    assert len(kinds) == len(set(sentences)) == 22 and {len(pairs) for pairs in sentences} == {2, 20}

@@ -199,19 +199,11 @@ def test_a_student_has_fewer_layers_and_the_teachers_vocabulary(specimen):
 def test_pruned_weights_are_zero_and_come_back(specimen):
     before = last_hidden(specimen)
     masks = prune.magnitude_masks(specimen.encoder, 0.5)
-    assert np.isclose(prune.sparsity(masks), 0.5, atol=1e-3)
+    kept = torch.cat([mask.flatten() for mask in masks.values()])
+    assert np.isclose(float(kept.float().mean()), 0.5, atol=1e-3)
     with prune.pruned(specimen.encoder, masks):
         assert not torch.allclose(last_hidden(specimen), before, atol=1e-6)
     assert torch.equal(last_hidden(specimen), before)
-
-
-def test_removed_heads_are_closed_gates(specimen):
-    keep = torch.ones(heads.head_grid(specimen.model))
-    keep[:, 1] = 0  # the same in every layer, which blocks that share weights have to be
-    with heads.gated(specimen.model, keep):
-        gated = last_hidden(specimen)
-    prune.remove_heads(specimen.model, keep)
-    assert torch.allclose(last_hidden(specimen), gated, atol=1e-5)
 
 
 def test_quantised_models_are_near_the_original(specimen):

@@ -19,11 +19,15 @@ from bertology_utils.language.grammar import generate
 from bertology_utils.language.pairs import MinimalPair, agreement_pairs
 from bertology_utils.models import Specimen
 from bertology_utils.samples import like
+from bertology_utils.tuning.mlm_training import mlm_losses
 
 
 @dataclass(frozen=True)
 class Exam:
-    """Sentences whose words are masked, and pairs of verb forms of which one agrees with its subject."""
+    """Sentences whose words are masked, and pairs of verb forms of which one agrees with its subject.
+
+    An untrained model, which guesses, is asked a fifth of the pairs.
+    """
 
     sentences: Sequence[Sequence[str]]
     pairs: Sequence[MinimalPair]
@@ -34,26 +38,32 @@ class Exam:
         words = [sentence.words for sentence in generate(sentences, seed=seed, split="test")]
         return cls(words, agreement_pairs(pairs, seed=seed, split="test", verbs=agreement_verbs()))
 
-    def scores(self, specimen: Specimen, smaller: nn.Module | Quantised) -> dict[str, np.ndarray]:
+    def scores(
+        self, specimen: Specimen, smaller: nn.Module | Quantised, agreement: bool = True
+    ) -> dict[str, np.ndarray]:
         """The `loss` in nats a masked piece (sentences,) and right choices of `agreement` (verbs,) of a smaller model.
 
-        `factor` says how many times smaller it is than the specimen: by its own count where it is quantised, else by
-        its parameters, zeros among them.
+        The second is left out where it is not asked for. `factor` says how many times smaller it is than the specimen:
+        by its own count where it is quantised, else by its parameters, zeros among them.
         """
         packed = isinstance(smaller, Quantised)
         model = smaller.model if packed else smaller
-        found = kept(with_model(specimen, model), self.sentences, self.pairs)
-        factor = smaller.factor if packed else count(specimen.model) / count(model)
-        return {"loss": found.losses, "agreement": found.by_verb, "factor": factor}
+        found = {"factor": smaller.factor if packed else count(specimen.model) / count(model)}
+        changed = with_model(specimen, model)
+        if not agreement:
+            return found | {"loss": mlm_losses(changed, self.sentences)}
+        asked = self.pairs[: -(-len(self.pairs) // 5)] if specimen.is_random else self.pairs
+        scores = kept(changed, self.sentences, asked)
+        return found | {"loss": scores.losses, "agreement": scores.by_verb}
 
-    def masked(self, specimen: Specimen, masks: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+    def masked(self, specimen: Specimen, masks: Mapping[str, Tensor], agreement: bool = True) -> dict[str, np.ndarray]:
         """The scores of the specimen's own model while the masks hold; its weights come back afterwards."""
         with pruned(specimen.model, masks):
-            return self.scores(specimen, specimen.model)
+            return self.scores(specimen, specimen.model, agreement)
 
 
 def over_seeds(scores: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Scores of models that differ in their seed as samples: (seeds, units) each; their `factor` is one."""
-    stacked = {name: np.stack([own[name] for own in scores]) for name in ("loss", "agreement")}
-    samples = {name: like(scores[0][name], values) for name, values in stacked.items()}
-    return samples | {"factor": scores[0]["factor"]}
+    first = scores[0]
+    stacked = {name: like(first[name], np.stack([own[name] for own in scores])) for name in first if name != "factor"}
+    return stacked | {"factor": first["factor"]}

@@ -4,7 +4,6 @@ Depends on `subnetworks` (what is done to one run), `comparisons` (plans) and `a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -49,42 +48,48 @@ def matrix_shares(series: Series) -> np.ndarray:
     return np.stack([nets.matrix_survival(run.specimen.encoder) for run in series])
 
 
-def pruning_orders(series: Series, rank_on: Examples, test: Examples, seed: int) -> dict[str, np.ndarray]:
+def pruning_orders(
+    series: Series, rank_on: Examples, test: Examples, seed: int, inverse: int = 2
+) -> dict[str, np.ndarray]:
     """Correctness along `subnetworks.pruning_curve` in each of its orders: (runs, steps, items).
 
-    A random order is another one in each run.
+    A random order is another one in each run. The inverse one, which no claim is about, is that of some runs alone.
     """
-    return {
-        order: np.array(
-            [
-                [step.scores for step in nets.pruning_curve(run, rank_on, test, order, seed=seed + i)]
-                for i, run in enumerate(series)
-            ]
-        )
-        for order in nets.ORDERS
-    }
+    found = {}
+    for order in nets.ORDERS:
+        some = series[:inverse] if order == "inverse" else series
+        curves = (nets.pruning_curve(run, rank_on, test, order, seed=seed + i) for i, run in enumerate(some))
+        found[order] = np.array([[step.scores for step in curve] for curve in curves])
+    return found
 
 
 def curve_samples(orders: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Of `pruning_orders`: each order between its ends, the `full` model, a `quarter` of its heads; (runs, items)."""
-    between = {f"{order}_order": scores[:, 1:-1].mean(1) for order, scores in orders.items()}
-    return between | {"full": orders["importance"][:, 0], "quarter": orders["importance"][:, -2]}
+    """Of `pruning_orders`: two orders after their start, the `full` model, a `quarter` of its heads; (runs, items)."""
+    whole, *_, quarter = np.moveaxis(orders["importance"], 1, 0)
+    pruned = {f"{order}_order": orders[order][:, 1:].mean(1) for order in ("importance", "random")}
+    return pruned | {"full": whole, "quarter": quarter}
 
 
-def removals(series: Series, examples: Examples, scores: np.ndarray) -> dict[str, np.ndarray]:
-    """`subnetworks.removals` of runs, each with its heads' scores (layers, heads): (runs, items / 2)."""
-    found = [nets.removals(run, examples, own) for run, own in zip(series, scores, strict=False)]
+def single_ablations(series: Series, examples: Examples) -> np.ndarray:
+    """`subnetworks.single_ablations` of every run: (runs, layers, heads, items)."""
+    return np.stack([nets.single_ablations(run, examples) for run in series])
+
+
+def removals(
+    series: Series, examples: Examples, changes: np.ndarray, test: Examples, scores: np.ndarray
+) -> dict[str, np.ndarray]:
+    """`subnetworks.removals` of runs, each with its `single_ablations` and its heads' scores: (runs, items)."""
+    each = zip(series, changes, scores, strict=False)
+    found = [nets.removals(run, examples, own, test, ranks) for run, own, ranks in each]
     return {name: np.stack([part[name] for part in found]) for name in found[0]}
 
 
-def other_tasks(
-    specimen: Specimen, names: Sequence[str], plan: Plan, seeds: int, ranked: int
-) -> dict[str, dict[str, np.ndarray]]:
-    """Tunes on each task with the first seeds of the plan: `correct` (runs, items) and `survival` (runs, heads).
+def other_tasks(specimen: Specimen, names: Sequence[str], plan: Plan, ranked: int) -> dict[str, dict[str, np.ndarray]]:
+    """Tunes on each task: `correct` (runs, items) and `survival` (runs, heads).
 
     Importance is measured on `ranked` training examples.
     """
-    tuned = comparisons.tune(specimen, names, replace(plan, seeds=plan.seeds[:seeds]))
+    tuned = comparisons.tune(specimen, names, plan)
     asked = {name: task(name, ranked, plan.data_seed + 1) for name in names}
     return {
         name: {"correct": comparisons.correct(series), "survival": survival(importances(series, asked[name]))}

@@ -6,7 +6,7 @@ Depends on `training` (classifiers and scores), `heads` and `compression.prune`;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -76,10 +76,10 @@ def survivors(scores: Tensor | np.ndarray, share: float = 0.5) -> np.ndarray:
 def pruning_curve(
     run: FineTuned, train: Examples, test: Examples, order: str = "importance", step: float = 0.25, seed: int = 0
 ) -> list[PruningStep]:
-    """Remove heads in an order, without retraining; `scores` are booleans over the test examples.
+    """Remove heads in an order down to one step, without retraining; `scores` are booleans over the test examples.
 
-    order: "importance" drops the least important first (asked anew at each step, on `train`), "inverse" the most
-    important, "random" any.
+    test: the examples that the run was scored on. order: "importance" drops the least important first (asked anew at
+    each step, on `train`), "inverse" the most important, "random" any.
     """
     if order not in ORDERS:
         raise BertologyError(f"Unknown pruning order {order!r}: choose one of {', '.join(ORDERS)}.")
@@ -91,7 +91,10 @@ def pruning_curve(
         scores = importance(run, train, keep)
         return -scores if order == "inverse" else scores
 
-    return prune_iteratively(rank, lambda keep: with_heads(run, test, keep), head_grid(run.classifier), step)
+    def right(keep: Tensor) -> np.ndarray:
+        return run.correct if keep.all() else with_heads(run, test, keep)
+
+    return prune_iteratively(rank, right, head_grid(run.classifier), step, floor=step)
 
 
 def with_heads(run: FineTuned, examples: Examples, keep: Tensor | np.ndarray) -> np.ndarray:
@@ -105,12 +108,6 @@ def right_probability(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
     return torch.exp(-classification_loss(model, batch))
 
 
-def right_answer(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-    """1 where the right class is the most probable one, else 0: (batch,)."""
-    inputs = {key: value for key, value in batch.items() if key != "labels"}
-    return (model(**inputs).argmax(-1) == batch["labels"]).float()
-
-
 def probability_with(run: FineTuned, examples: Examples, keep: Tensor | np.ndarray) -> np.ndarray:
     """Probability of the right class (items,) with the other heads closed."""
     with gated(run.classifier, torch.as_tensor(keep).float()):
@@ -118,72 +115,62 @@ def probability_with(run: FineTuned, examples: Examples, keep: Tensor | np.ndarr
     return table[np.arange(len(examples)), np.asarray(examples.labels)]
 
 
-def single_ablations(
-    run: FineTuned, examples: Examples, how: str = "zero", score: Callable = right_probability
-) -> np.ndarray:
-    """Change of a score with each head ablated: (layers, heads, items); + means better without.
+def single_ablations(run: FineTuned, examples: Examples, how: str = "zero") -> np.ndarray:
+    """Change of the right class's probability with each head ablated: (layers, heads, items); + is better without.
 
-    how: "zero", "mean" or "uniform", as `heads.ablated`; score: the right class's probability, or `right_answer`.
+    how: "zero", "mean" or "uniform", as `heads.ablated`.
     """
     feed = batches(run.specimen, examples)
     means = head_means(run.specimen.encoder, [batch for _, batch in feed]) if how == "mean" else None
     change = np.empty((*head_grid(run.classifier), len(examples)))
     for rows, batch in feed:
         with torch.no_grad():
-            whole = score(run.classifier, batch)
-            change[..., rows] = (ablate_each(run.classifier, batch, score, how, means) - whole).numpy()
+            whole = right_probability(run.classifier, batch)
+            change[..., rows] = (ablate_each(run.classifier, batch, right_probability, how, means) - whole).numpy()
     return change
 
 
-def layer_ablations(
-    run: FineTuned, examples: Examples, scores: Tensor | np.ndarray | None = None, measure: Callable = probability_with
-) -> np.ndarray:
-    """A score (layers, items) with all heads of a layer closed: the right class's probability, or `with_heads`.
+def layer_gates(grid: tuple[int, int], scores: np.ndarray | None = None) -> list[Tensor]:
+    """Gates (layers, heads) that close all heads of one layer, a table a layer.
 
     With `scores` (layers, heads) the highest head of the layer stays open: one head per layer (michel2019sixteen).
     """
-    layers, heads = head_grid(run.classifier)
-    found = []
-    for layer in range(layers):
-        keep = torch.ones(layers, heads)
+    tables = []
+    for layer in range(grid[0]):
+        keep = torch.ones(grid)
         keep[layer] = 0
         if scores is not None:
             keep[layer, int(scores[layer].argmax())] = 1
-        found.append(measure(run, examples, keep))
-    return np.stack(found)
+        tables.append(keep)
+    return tables
 
 
-def best_without(changes: np.ndarray) -> np.ndarray:
-    """The change of the ablation that helps most, chosen on the even items and measured on the odd: (odd items,).
+def ranked_gates(run: FineTuned, examples: Examples, gates: Sequence[Tensor]) -> list[Tensor]:
+    """The gates in order of the right class's mean probability with them, the most harmless first."""
+    kept = [probability_with(run, examples, keep).mean() for keep in gates]
+    return [gates[i] for i in np.argsort(-np.array(kept), kind="stable")]
 
-    `changes` is (..., items), one row an ablation.
+
+def removals(
+    run: FineTuned, examples: Examples, changes: np.ndarray, test: Examples, scores: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Correctness (items,) on `test` without parts that were chosen on other examples.
+
+    without_head, without_layer: the head (by `changes`, `single_ablations` of the examples), or the layer's attention,
+    whose removal helps the right class most; one_head: the layer in the middle of the ranks cut to its most important
+    head by `scores` (layers, heads), so that most layers do at least as well; full: the whole model.
     """
-    rows = changes.reshape(-1, changes.shape[-1])
-    return rows[rows[:, ::2].mean(1).argmax(), 1::2]
-
-
-def middle_layer(scores: np.ndarray) -> np.ndarray:
-    """What most layers reach at least: the layer just past the middle of the ranks, (layers, items) to (odd items,).
-
-    Ranks are those of the even items.
-    """
-    order = np.argsort(-scores[:, ::2].mean(1), kind="stable")
-    return scores[order[len(order) // 2], 1::2]
-
-
-def removals(run: FineTuned, examples: Examples, scores: np.ndarray) -> dict[str, np.ndarray]:
-    """Correctness on every second item, whole and without parts that were chosen on the others: (items / 2,) each.
-
-    without_head, without_layer: the head, or the layer's attention, that seemed most harmful; one_head: the layer in
-    the middle of the ranks cut to its most important head, by `scores` (layers, heads).
-    """
-    whole = with_heads(run, examples, np.ones(scores.shape)).astype(float)
-    closed = layer_ablations(run, examples, measure=with_heads) - whole
-    one = layer_ablations(run, examples, scores, with_heads).astype(float)
-    heads = single_ablations(run, examples, score=right_answer)
-    gains = {"without_head": best_without(heads), "without_layer": best_without(closed)}
-    kept = {name: whole[1::2] + gain for name, gain in gains.items()}
-    return kept | {"full": whole[1::2], "one_head": middle_layer(one)}
+    grid = head_grid(run.classifier)
+    without_head = torch.ones(grid)
+    without_head.view(-1)[int(changes.mean(-1).argmax())] = 0
+    one_head = ranked_gates(run, examples, layer_gates(grid, scores))
+    gates = {
+        "full": torch.ones(grid),
+        "without_head": without_head,
+        "without_layer": ranked_gates(run, examples, layer_gates(grid))[0],
+        "one_head": one_head[len(one_head) // 2],
+    }
+    return {name: with_heads(run, test, keep) for name, keep in gates.items()}
 
 
 # ---------------------------------------------------------------- good, random and bad sub-networks

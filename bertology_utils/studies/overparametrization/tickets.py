@@ -17,6 +17,7 @@ from bertology_utils.tuning.training import FineTuned, finetune
 from bertology_utils.verdicts.published import published
 
 Scores = dict[str, np.ndarray]
+RANDOM_INIT = "s_random"  # the sub-network of untrained models that those of the model are held against
 
 
 def six_subnetworks(
@@ -25,21 +26,20 @@ def six_subnetworks(
     """The six sub-networks of each tuned run: as they are (`pruned`) and tuned again from the specimen (`retrained`).
 
     scores: the heads' importance (runs, layers, heads). Both hold correctness (runs, items) by sub-network; the same
-    sentences as the whole model are read, with one seed a run.
+    sentences as the whole model are read, with one seed a run. What is only drawn or only a twin's has one run.
     """
     train, test = plan.examples(task)
     masks = [nets.subnetworks(run, own, seed=i) for i, (run, own) in enumerate(zip(series, scores, strict=False))]
+    runs = {name: len(masks) if name == RANDOM_INIT or not specimen.is_random else 1 for name in SUBNETWORKS}
 
     def again(seed: int, name: str) -> np.ndarray:
         options = {"epochs": plan.epochs, "budget": 128, "masks": masks[seed][name]}
         return finetune(specimen, train, test, seed, **options).correct
 
-    pairs = list(zip(series, masks, strict=False))
     return {
-        "pruned": {name: np.stack([nets.score_pruned(run, test, made[name]) for run, made in pairs])
-                   for name in SUBNETWORKS},
-        "retrained": {name: np.stack([again(seed, name) for seed in range(len(masks))]) for name in SUBNETWORKS},
-    }  # fmt: skip
+        "pruned": {name: nets.score_pruned(series[0], test, masks[0][name])[None] for name in SUBNETWORKS},
+        "retrained": {name: np.stack([again(seed, name) for seed in range(runs[name])]) for name in SUBNETWORKS},
+    }
 
 
 def tickets(retrained: Runs | Absent, full: Runs) -> Runs | Absent:
@@ -53,7 +53,7 @@ def tickets(retrained: Runs | Absent, full: Runs) -> Runs | Absent:
     whole = {side: runs[: len(own["s_good"])] for side, runs, own in
              (("model", full.model, model), ("twin", full.twin, twin))}  # fmt: skip
     return Runs(
-        model | {"full": whole["model"], "random_init": twin["s_random"]},
+        model | {"full": whole["model"], "random_init": twin[RANDOM_INIT]},
         twin | {"full": whole["twin"], "random_init": twin["m_random"]},
     )
 

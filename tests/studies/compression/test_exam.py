@@ -8,6 +8,7 @@ from bertology_utils.compression.prune import magnitude_masks
 from bertology_utils.compression.quantize import quantise_weights
 from bertology_utils.language.grammar import generate
 from bertology_utils.language.pairs import agreement_pairs
+from bertology_utils.models import twin
 from bertology_utils.samples import item_count
 from bertology_utils.studies.compression.exam import Exam, over_seeds
 
@@ -27,6 +28,12 @@ def test_scores_are_of_sentences_and_verbs(exam, tiny):
     scores = exam.scores(tiny, tiny.model)
     assert scores["loss"].shape == (5,) and scores["factor"] == 1
     assert len(scores["agreement"]) <= item_count(scores["agreement"]) <= 8
+
+
+def test_grammar_is_left_out_unless_asked_and_asked_less_of_an_untrained_model(exam, tiny):
+    assert set(exam.scores(tiny, tiny.model, agreement=False)) == {"factor", "loss"}
+    untrained = twin(tiny)
+    assert item_count(exam.scores(untrained, untrained.model)["agreement"]) == 2
 
 
 def test_a_quantised_model_tells_its_factor_and_a_student_has_fewer_parameters(exam, tiny):

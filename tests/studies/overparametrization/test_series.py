@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bertology_utils.absent import Absent
+from bertology_utils.models import twin
 from bertology_utils.runs import Runs
 from bertology_utils.studies.overparametrization import series, tickets
 from bertology_utils.studies.overparametrization.subnetworks import ORDERS, SUBNETWORKS
@@ -39,12 +40,15 @@ def test_curves_begin_with_the_whole_model(tuned) -> None:
 
 
 def test_removals_end_with_the_shorter_list(tuned, scores) -> None:
-    found = series.removals(tuned[:1], task("number", 4, 2, "test"), scores)
-    assert {values.shape for values in found.values()} == {(1, 2)}
+    few, test = task("number", 4, 2, "test"), PLAN.examples("number")[1]
+    changes = series.single_ablations(tuned[:1], few)
+    assert changes.shape == (1, 2, 4, 4)
+    found = series.removals(tuned, few, changes, test, scores)
+    assert {values.shape for values in found.values()} == {(1, 6)}
 
 
 def test_two_tasks_are_compared_with_what_was_learnt(tiny, tuned, scores) -> None:
-    others = series.other_tasks(tiny, ["tense"], PLAN, seeds=1, ranked=4)
+    others = series.other_tasks(tiny, ["tense"], PLAN.of_seeds(1), ranked=4)
     assert others["tense"]["correct"].shape == (1, 6) and others["tense"]["survival"].shape == (1, 8)
     number = {"correct": comparisons.correct(tuned), "survival": series.survival(scores)}
     found = series.overlap(number, others["tense"])
@@ -55,6 +59,11 @@ def test_six_subnetworks_are_scored_before_and_after(tiny, tuned, scores) -> Non
     six = tickets.six_subnetworks(tiny, tuned[:1], scores, PLAN)
     assert all(six[how][name].shape == (1, 6) for how in ("pruned", "retrained") for name in SUBNETWORKS)
     assert tickets.by_subnetwork(six)["s-good"]["pruned"] is six["pruned"]["s_good"]
+
+
+def test_of_an_untrained_model_only_the_control_has_all_runs(tiny, tuned, scores) -> None:
+    retrained = tickets.six_subnetworks(twin(tiny), tuned, scores, PLAN)["retrained"]
+    assert {name: len(runs) for name, runs in retrained.items() if len(runs) > 1} == {tickets.RANDOM_INIT: 2}
 
 
 def test_tickets_stand_beside_the_whole_model_and_untrained_halves() -> None:

@@ -40,16 +40,21 @@ def test_spread_by_run_estimates_the_deviation():
     assert nets.spread_by_run(shares).mean() == pytest.approx(0.2, rel=0.02)
 
 
-def test_the_middle_layer_is_what_most_layers_reach():
-    scores = np.repeat([[1.0], [0.2], [0.9], [0.8]], 4, axis=1)
-    assert nets.middle_layer(scores).tolist() == [0.8, 0.8]
-
-
-def test_removals_score_every_second_item(run):
+def test_gates_are_ranked_by_what_the_right_class_keeps(run):
     test = task("voice", 6, split="test")
-    found = nets.removals(run, test, nets.importance(run, test).numpy())
-    assert {values.shape for values in found.values()} == {(3,)}
-    assert all(np.isin(values, (0.0, 1.0)).all() for values in found.values())
+    gates = nets.layer_gates((2, 4))
+    kept = [nets.probability_with(run, test, keep).mean() for keep in gates]
+    assert torch.equal(nets.ranked_gates(run, test, gates)[0], gates[int(np.argmax(kept))])
+
+
+def test_removals_are_chosen_on_some_items_and_scored_on_others(run):
+    few, test, changes = task("voice", 4, 1, "test"), task("voice", 12, split="test"), np.zeros((2, 4, 4))
+    changes[1, 2] = 1
+    found = nets.removals(run, few, changes, test, np.ones((2, 4)))
+    keep = torch.ones(2, 4)
+    keep[1, 2] = 0
+    assert found["without_head"].tolist() == nets.with_heads(run, test, keep).tolist()
+    assert {values.shape for values in found.values()} == {(12,)} and np.array_equal(found["full"], run.correct)
 
 
 def test_survivors_are_the_highest():
@@ -71,11 +76,10 @@ def test_single_ablation_is_closing_one_gate(run):
     assert nets.single_ablations(run, test, "mean").shape == nets.single_ablations(run, test, "uniform").shape
 
 
-def test_one_head_stays_per_layer(run):
-    test = task("voice", 6, split="test")
-    scores = nets.importance(run, test)
-    closed, one = nets.layer_ablations(run, test), nets.layer_ablations(run, test, scores)
-    assert closed.shape == one.shape == (2, 6) and not np.allclose(closed, one)
+def test_one_head_stays_per_layer():
+    closed, one = nets.layer_gates((2, 3)), nets.layer_gates((2, 3), np.array([[1, 3, 2], [0, 0, 1]]))
+    assert [keep.tolist() for keep in closed] == [[[0, 0, 0], [1, 1, 1]], [[1, 1, 1], [0, 0, 0]]]
+    assert [keep.tolist() for keep in one] == [[[0, 1, 0], [1, 1, 1]], [[1, 1, 1], [0, 0, 1]]]
 
 
 def test_masks_have_one_size_and_bad_avoids_good(run):
@@ -91,14 +95,9 @@ def test_masks_have_one_size_and_bad_avoids_good(run):
     assert np.array_equal(before, predict(run.classifier, run.specimen, task("voice", 6)))
 
 
-def test_curves_end_without_heads(run):
-    curve = nets.pruning_curve(run, task("voice", 8), task("voice", 8, split="test"), "inverse", step=0.5)
-    assert [step.share_kept for step in curve] == [1, 0.5, 0]
-
-
-def test_best_without_measures_on_other_items():
-    changes = np.array([[1.0, -1.0, 1.0, -1.0], [0.0, 0.5, 0.0, 0.5]])
-    assert nets.best_without(changes).tolist() == [-1, -1]
+def test_curves_go_from_the_whole_model_to_the_last_step(run):
+    curve = nets.pruning_curve(run, task("voice", 8), task("voice", 12, split="test"), "inverse")
+    assert [step.share_kept for step in curve] == [1, 0.75, 0.5, 0.25] and curve[0].scores is run.correct
 
 
 def test_overlap_of_equal_tasks_is_complete():
