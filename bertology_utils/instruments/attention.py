@@ -16,7 +16,7 @@ import torch
 
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.models import Specimen
-from bertology_utils.text import Encoding, encode_words, model_inputs, token_budget_batches
+from bertology_utils.text import Encoding, batches, encode_words, model_inputs
 
 STATISTICS = (
     "cls",
@@ -71,7 +71,7 @@ def attention_maps(
     if weighting not in ("attention", "norm"):
         raise unknown("weighting", weighting, ("attention", "norm"))
     encodings = encode_words(specimen, sentences, pairs)
-    for batch in reversed(token_budget_batches([len(encoding.input_ids) for encoding in encodings], budget)):
+    for batch in reversed(batches(specimen, [len(encoding.input_ids) for encoding in encodings], budget)):
         inputs = model_inputs(specimen, [encodings[i] for i in batch])
         inputs = {name: tensor.to(specimen.model.device) for name, tensor in inputs.items()}
         maps = _norm_weighted(specimen, inputs) if weighting == "norm" else _run(specimen, inputs)
