@@ -52,25 +52,28 @@ class Anatomy:
 _EXAMINED: dict[str, Anatomy] = {}
 
 
-def examine(model: PreTrainedModel, name: str) -> Anatomy:
+def examine(model: PreTrainedModel, name: str, untrained: bool = False) -> Anatomy:
     """What a model's class and configuration make of it: the first of its kind is run on a few short inputs.
+
+    Args:
+        untrained: some architectures begin with attention that moves nothing; it is no fault then.
 
     Raises:
         BertologyError: it fails on an input of pieces alone, reads from left to right, has no state of each piece at
             every layer, or gives numbers that are none.
     """
-    kind = f"{type(model).__name__} {model.config.to_json_string()}"
+    kind = f"{type(model).__name__} {untrained} {model.config.to_json_string()}"
     if kind not in _EXAMINED:
-        _EXAMINED[kind] = _examined_now(model, name)
+        _EXAMINED[kind] = _examined_now(model, name, untrained)
     return _EXAMINED[kind]
 
 
 @torch.no_grad()
-def _examined_now(model: PreTrainedModel, name: str) -> Anatomy:
+def _examined_now(model: PreTrainedModel, name: str, untrained: bool) -> Anatomy:
     training = model.training
     model.eval()
     try:
-        return _examined(model, name)
+        return _examined(model, name, untrained)
     except BertologyError:
         raise
     except Exception as error:  # whatever somebody's network raises
@@ -80,13 +83,13 @@ def _examined_now(model: PreTrainedModel, name: str) -> Anatomy:
         model.train(training)
 
 
-def _examined(model: PreTrainedModel, name: str) -> Anatomy:
+def _examined(model: PreTrainedModel, name: str, untrained: bool) -> Anatomy:
     config = model.config.get_text_config()
     short, long = (_trial(model, length) for length in LENGTHS)
     with _tables_read(model.base_model) as read:
-        states = _states(model, short)
-    _require_states(states, short, name, config.model_type)
-    _require_both_sides(model, short, states[-1], name)
+        states = _states(model, long)
+    _require_states(states, long, name, config.model_type)
+    _require_both_sides(model, long, states[-1], name, untrained)
     maps = [_maps(model, inputs) for inputs in (short, long)]
     given = maps[0] is not None and maps[1] is not None and len(maps[0]) == len(states) - 1
     return Anatomy(
@@ -95,7 +98,7 @@ def _examined(model: PreTrainedModel, name: str) -> Anatomy:
         heads=maps[0][0].shape[1] if given else getattr(config, "num_attention_heads", 0),
         has_maps=given,
         longest=_longest(read, getattr(config, "max_position_embeddings", None)),
-        padding=_change_by_padding(model, short, states),
+        padding=_change_by_padding(model, long, states),
         head_reads_rows=_head_reads_rows(model, long),
     )
 
@@ -122,14 +125,26 @@ def _require_states(states: tuple[torch.Tensor, ...], inputs: Inputs, name: str,
         raise BertologyError(f"'{name}' ({kind}) gives states that are not finite: its weights are damaged.")
 
 
-def _require_both_sides(model: PreTrainedModel, inputs: Inputs, before: torch.Tensor, name: str) -> None:
-    """Raises `BertologyError` where no piece sees a later one, as in GPT-2."""
-    ids = inputs["input_ids"].clone()
-    ids[0, -1] = ids[0, 0]
-    after = _states(model, inputs | {"input_ids": ids})[-1]
-    if torch.equal(before[:, :-1], after[:, :-1]) and not torch.equal(before, after):
-        what = ", ".join([model.config.model_type, *(model.config.architectures or [])])
+def _require_both_sides(
+    model: PreTrainedModel, inputs: Inputs, before: torch.Tensor, name: str, untrained: bool
+) -> None:
+    """Raises `BertologyError` where no piece sees a later one, as in GPT-2, or none sees any other, as in a network
+    whose attention is missing on this device."""
+    seen = {place: _sees_change(model, inputs, before, place) for place in (0, -1)}
+    what = ", ".join([model.config.model_type, *(model.config.architectures or [])])
+    if seen[0] and not seen[-1]:
         raise BertologyError(f"'{name}' ({what}) reads from left to right (a causal mask); this needs both sides.")
+    if not untrained and not (seen[0] or seen[-1]) and before.std() > 0:
+        raise BertologyError(f"In '{name}' ({what}) no piece sees another, at least not on this processor.")
+
+
+def _sees_change(model: PreTrainedModel, inputs: Inputs, before: torch.Tensor, place: int) -> bool:
+    """Whether another piece at one end changes the state of a piece elsewhere."""
+    ids = inputs["input_ids"].clone()
+    ids[0, place] = ids[0, 3]
+    after = _states(model, inputs | {"input_ids": ids})[-1]
+    others = slice(1, None) if place == 0 else slice(None, -1)
+    return not torch.equal(before[:, others], after[:, others])
 
 
 def _change_by_padding(model: PreTrainedModel, inputs: Inputs, states: tuple[torch.Tensor, ...]) -> float:
@@ -194,9 +209,14 @@ def _tables_read(network: torch.nn.Module) -> Iterator[list[tuple[int, torch.Ten
 
 
 def _longest(read: list[tuple[int, torch.Tensor]], said: int | None) -> int | None:
-    """A table of positions was read at one row after the other; what lies before the first is not for positions."""
-    places = [(rows, ids) for rows, ids in read if ids.numel() == LENGTHS[0]]
-    ends = [rows - int(ids[0]) for rows, ids in places if torch.equal(ids - ids[0], torch.arange(len(ids)))]
+    """A table of positions was read at one row after the other, then perhaps at one for padding that the network adds
+    itself; what lies before the first row is not for positions."""
+    places = torch.arange(LENGTHS[1])
+    ends = [
+        rows - int(ids[0])
+        for rows, ids in read
+        if torch.equal(ids[: len(places)] - ids[0], places) and len(ids[len(places) :].unique()) <= 1
+    ]
     return min(ends, default=said)
 
 

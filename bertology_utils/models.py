@@ -68,7 +68,7 @@ class Specimen:
     @cached_property
     def anatomy(self) -> Anatomy:
         """What the network is, found out by running it on a few short inputs."""
-        return examine(self.model, self.name)
+        return examine(self.model, self.name, self.is_random)
 
     @property
     def has_next_sentence_head(self) -> bool:
@@ -206,7 +206,7 @@ def _specimen(
 ) -> Specimen:
     """Model and tokenizer together; without a piece that masks there is nothing that a head could fill in."""
     _separate_layers(model.eval())
-    examine(model, name)  # an architecture that cannot be read is told now
+    examine(model, name, seed is not None)  # an architecture that cannot be read is told now
     tokenizer = load_tokenizer(source, name, model.config, **_safe())
     require_fit(tokenizer, len(model.get_input_embeddings().weight), name)
     has_head = fills_blanks(type(model), model.config) and tokenizer.mask_token_id is not None

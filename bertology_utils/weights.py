@@ -34,6 +34,8 @@ def read_config(source: str, name: str, **options: bool) -> PreTrainedConfig:
         raise BertologyError(f"'{name}' is an encoder-decoder ({what}); masked language models are encoders alone.")
     if type(config) not in MODEL_MAPPING:
         raise BertologyError(f"'{name}' ({what}) is no encoder that transformers can build.")
+    if getattr(config, "attention_type", None) == "block_sparse":
+        config.attention_type = "original_full"  # BigBird turns to it by itself, and for good, at the first short input
     return config
 
 

@@ -30,7 +30,7 @@ OWN: dict[str, dict] = {
     "luke": SIZES | {"entity_vocab_size": 10, "entity_emb_size": 8},
     "mobilebert": SIZES | {"embedding_size": 16, "intra_bottleneck_size": 16, "true_hidden_size": 16},
     "modernvbert": {"vision_config": SIGHT, "image_token_id": 5},
-    "neomme": SIZES | {"embedding_rank": 16, "head_dim": 8, "num_key_value_heads": 4},
+    "neomme": SIZES | {"embedding_rank": 16, "hidden_size": 64, "head_dim": 16, "num_key_value_heads": 4},
     "perceiver": {"num_latents": 8, "d_latents": 32, "d_model": 32, "num_self_attends_per_block": 2}
     | {"num_self_attention_heads": 4, "num_cross_attention_heads": 4, "max_position_embeddings": 66},
     "reformer": {"hidden_size": 32, "num_attention_heads": 4, "attention_head_size": 8, "feed_forward_size": 64}
@@ -54,12 +54,13 @@ TOKENIZERS: dict[str, Callable[[], PreTrainedTokenizerFast]] = (
 REFUSED = {
     **dict.fromkeys(("bart", "mbart", "mvp"), "encoder-decoder"),
     **dict.fromkeys(("funnel", "reformer"), "state of each piece at every layer"),
+    "mra": "no piece sees another",
     "perceiver": "cannot be run on a sentence",
     "xmod": "language",
 }
 """What is not run, and the word that says why."""
-WITHOUT_MAPS = {"fnet", "longformer", "mra", "yoso", "nystromformer"}
-PADDING_SENSITIVE = {"fnet", "convbert", "nystromformer"}
+WITHOUT_MAPS = {"fnet", "longformer", "squeezebert", "yoso"}
+PADDING_SENSITIVE = {"convbert", "fnet", "nystromformer", "yoso"}
 
 
 def settings(kind: str, tokenizer: PreTrainedTokenizerFast) -> dict:
@@ -81,7 +82,7 @@ def save_model(kind: str, folder: Path, tokenizer: PreTrainedTokenizerFast | Non
     with torch.no_grad():  # far enough from zero that what depends on other pieces shows
         for parameter in model.parameters():
             if parameter.ndim > 1:
-                parameter.mul_(3)
+                parameter.mul_(3) if parameter.any() else parameter.normal_(std=0.1)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -19,7 +19,7 @@ SENTENCES = [["Nobody", "listens", "to", "the", "dogs", "."], ["A", "bird", "sin
 def test_a_masked_lm_scores_and_is_read_as_in_plain_transformers(kind, tmp_path):
     specimen = load(str(save_model(kind, tmp_path)))
     assert specimen.has_mlm_head and specimen.anatomy.head_reads_rows
-    assert (specimen.layers, specimen.width) == (2, 32)
+    assert (specimen.layers, specimen.width) == (2, specimen.model.config.get_text_config().hidden_size)
     scores = pseudo_log_likelihood(specimen, SENTENCES, "original")
     assert scores[0] == pytest.approx(plain_score(specimen, SENTENCES[0]), abs=1e-3)
     alone = [pseudo_log_likelihood(specimen, [words], "original")[0] for words in SENTENCES]
@@ -29,7 +29,7 @@ def test_a_masked_lm_scores_and_is_read_as_in_plain_transformers(kind, tmp_path)
     assert specimen.anatomy.mixes_padding == (kind in PADDING_SENSITIVE)
     longest = torch.full((1, specimen.max_pieces), 9)
     with torch.no_grad():
-        assert specimen.encoder(input_ids=longest).last_hidden_state.shape == (1, specimen.max_pieces, 32)
+        assert specimen.encoder(input_ids=longest).last_hidden_state.shape == (1, specimen.max_pieces, specimen.width)
     assert specimen.has_attention_maps == (kind not in WITHOUT_MAPS)
     if specimen.has_attention_maps:
         for _, encoding, maps in attention_maps(with_attention(specimen, "eager"), SENTENCES):
