@@ -152,7 +152,9 @@ def _change_by_padding(model: PreTrainedModel, inputs: Inputs, states: tuple[tor
     length = inputs["input_ids"].shape[1]
     padding = getattr(model.config.get_text_config(), "pad_token_id", None) or 0
     ids = torch.nn.functional.pad(inputs["input_ids"], (0, PADDING), value=padding)
-    padded = _states(model, {"input_ids": ids, "attention_mask": (torch.arange(length + PADDING) < length)[None].long()})
+    padded = _states(
+        model, {"input_ids": ids, "attention_mask": (torch.arange(length + PADDING) < length)[None].long()}
+    )
     pairs = zip(states, padded, strict=True)
     return max(((a - b[:, :length]).abs().max() / a.abs().max().clamp(min=1e-30)).item() for a, b in pairs)
 

@@ -175,6 +175,15 @@ def twin(specimen: Specimen, seed: int | None = None) -> Specimen:
     return _load_random(base, RANDOM_PREFIX + base, specimen.attention, seed or 0, type(specimen.model))
 
 
+def plain_model(specimen: Specimen) -> PreTrainedModel:
+    """The network as transformers itself loads it; of a random specimen its own, which is in no file."""
+    if specimen.is_random:
+        return specimen.model
+    step = split_model(specimen.name)[2]
+    variant = None if step is None else f"step-{step}"
+    return type(specimen.model).from_pretrained(specimen.source, variant=variant, dtype=torch.float32, **_safe()).eval()
+
+
 def with_attention(specimen: Specimen, attention: str) -> Specimen:
     """The same specimen with another attention implementation: a copy of its weights as they are now, tuned or pruned.
 

@@ -110,8 +110,9 @@ def token_budget_batches(
     """
     batches: list[list[int]] = []
     for index in np.argsort(lengths, kind="stable").tolist():
-        fits = batches and (len(batches[-1]) + 1) * lengths[index] <= budget and len(batches[-1]) + 1 <= (most or budget)
-        if fits and not (equal and lengths[batches[-1][0]] != lengths[index]):
+        count = len(batches[-1]) + 1 if batches else 0
+        same = not equal or (count > 0 and lengths[batches[-1][0]] == lengths[index])
+        if 0 < count <= (most or budget) and count * lengths[index] <= budget and same:
             batches[-1].append(index)
         else:
             batches.append([index])

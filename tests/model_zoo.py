@@ -47,7 +47,9 @@ OWN: dict[str, dict] = {
 TEXT_PART = {"modernvbert": "modernbert", "ultravbert": "ultrabert"}
 BYTES = "bart camembert data2vec-text deberta eurobert gte ibert longformer luke modernbert modernvbert mvp nomic_bert "
 BYTES += "roberta roberta-prelayernorm ultrabert ultravbert"
-PIECES = "albert big_bird deberta-v2 fnet jina_embeddings_v3 mbart neomme reformer rembert xlm-roberta xlm-roberta-xl xmod"
+PIECES = (
+    "albert big_bird deberta-v2 fnet jina_embeddings_v3 mbart neomme reformer rembert xlm-roberta xlm-roberta-xl xmod"
+)
 TOKENIZERS: dict[str, Callable[[], PreTrainedTokenizerFast]] = (
     dict.fromkeys(KINDS, uncased) | dict.fromkeys(BYTES.split(), byte_level) | dict.fromkeys(PIECES.split(), unigram)
 )
@@ -89,7 +91,7 @@ def save_model(kind: str, folder: Path, tokenizer: PreTrainedTokenizerFast | Non
 
 
 def plain_score(specimen, words: list[str]) -> float:
-    """The pseudo-log-likelihood of running text by transformers' own classes, one mask and one forward pass at a time."""
+    """Pseudo-log-likelihood of running text by transformers' own classes, one mask and one forward pass at a time."""
     model = MODEL_FOR_MASKED_LM_MAPPING[type(specimen.model.config)].from_pretrained(specimen.source).eval()
     tokenizer = AutoTokenizer.from_pretrained(specimen.source)
     encoded = tokenizer(" " + " ".join(words), return_special_tokens_mask=True)

@@ -14,6 +14,7 @@ from string import punctuation as ascii_punctuation
 import numpy as np
 import torch
 
+from bertology_utils.anatomy import are_maps
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, batches, encode_words, model_inputs
@@ -77,12 +78,20 @@ def attention_maps(
         maps = _norm_weighted(specimen, inputs) if weighting == "norm" else _run(specimen, inputs)
         for row, index in enumerate(batch):
             size = len(encodings[index].input_ids)
-            yield index, encodings[index], maps[:, row, :, :size, :size]
+            own = maps[:, row, :, :size, :size]
+            if weighting == "attention" and not are_maps(tuple(own[:, None]), size):
+                raise BertologyError(
+                    f"The rows of {specimen.name}'s attention maps do not sum to one at {size} pieces."
+                )
+            yield index, encodings[index], own
         del maps  # before the next batch's are made
 
 
 def _run(specimen: Specimen, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
     """Maps (layers, batch, heads, pieces, pieces) on the CPU; fails loudly where the kernel returns none."""
+    if not specimen.has_attention_maps:
+        kind = specimen.model.config.model_type
+        raise BertologyError(f"{specimen.name} ({kind}) has no attention maps of pieces by pieces.")
     maps = specimen.encoder(**inputs, output_attentions=True, return_dict=True).attentions
     if not maps or any(layer is None for layer in maps):
         raise BertologyError(
@@ -127,9 +136,11 @@ def projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.n
     modules = dict(encoder.named_modules())
     for value_end, output_end in _PROJECTIONS:
         found = [name for name in modules if name.endswith(value_end)]
-        if found:
-            return [(modules[name], modules[name.removesuffix(value_end) + output_end]) for name in found]
-    raise BertologyError("Norm-weighted attention does not know where this architecture keeps its value projection.")
+        pairs = [(modules[name], modules.get(name.removesuffix(value_end) + output_end)) for name in found]
+        # ConvBERT's output projection reads convolutions beside the heads.
+        if pairs and all(out is not None and out.weight.shape[1] == value.weight.shape[0] for value, out in pairs):
+            return pairs
+    raise BertologyError("Norm-weighted attention does not know where this architecture projects the heads' values.")
 
 
 @contextmanager

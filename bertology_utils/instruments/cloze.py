@@ -24,6 +24,7 @@ from bertology_utils.text import BUDGET, Encoding, batches, encode_words, model_
 from bertology_utils.tokenizing import pieces_of
 
 VARIANTS = ("original", "within_word_l2r", "whole_word")
+OVERHEAD = 32 * 2**20  # bytes: libraries' own buffers, and masked copies as numbers
 LOGITS = 4_000_000  # of a batch: a large vocabulary takes fewer inputs at a time
 MASK = "[MASK]"
 
@@ -105,6 +106,25 @@ def _masked_logits(specimen: Specimen, queries: Sequence[Query]) -> torch.Tensor
 
 def _encoding(query: Query) -> Encoding:
     return Encoding(list(query.input_ids), [None] * len(query.input_ids), list(query.segment_ids))
+
+
+def memory_of_scoring(specimen: Specimen, budget: int = BUDGET) -> int:
+    """Bytes that scoring adds to the loaded model at most, whatever the sentence: one batch, never all masked copies.
+
+    A batch holds the states of `budget` pieces (or of one longest input), of the widest of its layers' products twice,
+    attention maps of three kinds without a fused kernel, and the logits of its masked rows thrice.
+    """
+    longest = specimen.max_pieces
+    pieces = max(budget, longest)
+    widest = max((weight.shape[0] for name, weight in specimen.encoder.named_parameters() if _is_product(name, weight)))
+    fused = specimen.attention == "sdpa"
+    maps = 0 if fused else 3 * specimen.heads * pieces * longest
+    logits = 3 * max(LOGITS, specimen.vocabulary_size)
+    return 4 * (pieces * (10 * specimen.width + 3 * widest) + maps + logits) + OVERHEAD
+
+
+def _is_product(name: str, weight: torch.Tensor) -> bool:
+    return weight.ndim == 2 and "embedding" not in name
 
 
 # --- pseudo-log-likelihood ------------------------------------------------------------------------------------------

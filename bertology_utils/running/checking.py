@@ -1,0 +1,64 @@
+"""A model's check, kept by the checksum of its weights beside the results: the first step of every run.
+
+Depends on `freshness`; what is not kept yet is made by `instruments.error_budget`, which is imported only then.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.files import read_json, write_json
+from bertology_utils.project import model_slug
+from bertology_utils.running.freshness import digest, file_hash, model_hashes, reachable_files
+
+HOME = Path(__file__).parents[2]  # where the package lies, and the models that it loads by name
+MAKER = "bertology_utils.instruments.error_budget"
+
+
+def checked(root: Path, model: str) -> list[dict[str, Any]]:
+    """The check of a model, the fields of each `Part`; made anew where its files, the package or the pinned
+    requirements changed.
+
+    Raises BertologyError where the model cannot be loaded.
+    """
+    path, key = root / "_executed" / "checks" / f"{model_slug(model)}.json", _key(model)
+    kept = read_json(path)
+    if key and isinstance(kept, dict) and kept.get("key") == key:
+        return kept["parts"]
+    from bertology_utils.instruments.error_budget import error_budget
+
+    parts = [asdict(part) for part in error_budget(model)]
+    write_json(path, {"key": key, "parts": parts})
+    return parts
+
+
+def _key(model: str) -> str:
+    """Empty for a model whose files are not known, which is checked every time."""
+    hashes = model_hashes(HOME, model)
+    if not hashes:
+        return ""
+    files = reachable_files(HOME, f"import {MAKER}")
+    requirements = HOME / "requirements.txt"
+    parts = [model, hashes, {str(path.relative_to(HOME)): file_hash(path) for path in files}]
+    return digest([*parts, file_hash(requirements) if requirements.is_file() else ""])
+
+
+def lacking(root: Path, models: Iterable[str]) -> list[str]:
+    """A line for each thing that a model lacks, whose claims a run leaves out.
+
+    Raises BertologyError for the first model that cannot be loaded or that fails a part.
+    """
+    lines = []
+    for model in dict.fromkeys(models):
+        for part in checked(root, model):
+            said = f"{part['part']}: {part['found']}"
+            if part["holds"]:
+                continue
+            if not part["lacking"]:
+                raise BertologyError(
+                    f"'{model}' fails its check: {said} (bar {part['bar']}).\nThe whole table: bertology check {model}"
+                )
+            lines.append(f"{model}: {said}. Claims that require it are left out.")
+    return lines
