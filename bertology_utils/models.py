@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import cached_file
 
 from bertology_utils.anatomy import Anatomy, examine
@@ -182,6 +182,11 @@ def plain_model(specimen: Specimen) -> PreTrainedModel:
     step = split_model(specimen.name)[2]
     variant = None if step is None else f"step-{step}"
     return type(specimen.model).from_pretrained(specimen.source, variant=variant, dtype=torch.float32, **_safe()).eval()
+
+
+def plain_tokenizer(specimen: Specimen) -> PreTrainedTokenizerFast:
+    """The tokenizer as transformers itself loads it."""
+    return AutoTokenizer.from_pretrained(specimen.source, use_fast=True, **_safe())
 
 
 def with_attention(specimen: Specimen, attention: str) -> Specimen:

@@ -33,6 +33,8 @@ STATISTICS = (
 )
 PUNCTUATION = frozenset(ascii_punctuation) | frozenset("…“”‘’–—«»¿¡。、，")
 
+NUMBERS = 2**26  # of the maps of a batch, where there is more than one input: a quarter of a GiB
+
 # Where the value and the output projection live, by the ending of their names:
 # BERT, RoBERTa and ELECTRA; ALBERT; DistilBERT.
 _PROJECTIONS = ((".self.value", ".output.dense"), (".attention.value", ".attention.dense"), (".v_lin", ".out_lin"))
@@ -72,7 +74,9 @@ def attention_maps(
     if weighting not in ("attention", "norm"):
         raise unknown("weighting", weighting, ("attention", "norm"))
     encodings = encode_words(specimen, sentences, pairs)
-    for batch in reversed(batches(specimen, [len(encoding.input_ids) for encoding in encodings], budget)):
+    lengths = [len(encoding) for encoding in encodings]
+    each = specimen.layers * max(1, specimen.heads) * max(lengths, default=1) ** 2
+    for batch in reversed(batches(specimen, lengths, budget, max(1, NUMBERS // each))):
         inputs = model_inputs(specimen, [encodings[i] for i in batch])
         inputs = {name: tensor.to(specimen.model.device) for name, tensor in inputs.items()}
         maps = _norm_weighted(specimen, inputs) if weighting == "norm" else _run(specimen, inputs)

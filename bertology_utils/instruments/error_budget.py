@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from transformers import AutoTokenizer
 
 from bertology_utils.activations import word_vectors
 from bertology_utils.anatomy import UNEVEN, logits_of
 from bertology_utils.errors import BertologyError, first_line
 from bertology_utils.instruments.attention import attention_maps
 from bertology_utils.instruments.cloze import memory_of_scoring, pseudo_log_likelihood
-from bertology_utils.models import Specimen, load, plain_model, with_attention
+from bertology_utils.models import Specimen, load, plain_model, plain_tokenizer, with_attention
 from bertology_utils.text import encode_words
 from bertology_utils.tokenizing import TEXTS, pieces_of, pieces_of_text
 
@@ -79,7 +78,7 @@ def _tokenizer(specimen: Specimen) -> Iterator[Part]:
     rows = len(specimen.encoder.get_input_embeddings().weight)
     last = max(specimen.tokenizer.get_vocab().values())
     yield Part("pieces in the model's table", f"{last + 1:,}", f"{rows:,}", last < rows)
-    plain = _plain_tokenizer(specimen)
+    plain = plain_tokenizer(specimen)
     texts = (" ".join(words) for words in SENTENCES)
     differ = sum(pieces_of(specimen.tokenizer, t.split()) not in pieces_of_text(plain, t) for t in texts)
     yield Part("texts cut otherwise than their words", f"{differ} of {len(SENTENCES)}", "0", differ == 0)
@@ -104,16 +103,12 @@ def _plain(specimen: Specimen) -> Iterator[Part]:
     """Scores of plain transformers."""
     if specimen.has_mlm_head:
         chosen = _fitting(specimen)[:2]
-        model, tokenizer = plain_model(specimen), _plain_tokenizer(specimen)
+        model, tokenizer = plain_model(specimen), plain_tokenizer(specimen)
         ours = pseudo_log_likelihood(specimen, chosen, "original")
         off = max(
             abs(float(o) - _plain_score(specimen, model, tokenizer, w)) for o, w in zip(ours, chosen, strict=True)
         )
         yield Part("scores and plain transformers' (nats)", f"{off:.1e}", f"{SCORES_OFF:.0e}", off <= SCORES_OFF)
-
-
-def _plain_tokenizer(specimen: Specimen):
-    return AutoTokenizer.from_pretrained(specimen.source, use_fast=True, trust_remote_code=False)
 
 
 def _plain_score(specimen: Specimen, model, tokenizer, words: list[str]) -> float:

@@ -5,6 +5,7 @@ Depends on `freshness`; what is not kept yet is made by `instruments.error_budge
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +24,36 @@ def checked(root: Path, model: str) -> list[dict[str, Any]]:
 
     Raises BertologyError where the model cannot be loaded.
     """
-    path, key = root / "_executed" / "checks" / f"{model_slug(model)}.json", _key(model)
-    kept = read_json(path)
+    kept, key = read_json(_path(root, model)), _key(model)
     if key and isinstance(kept, dict) and kept.get("key") == key:
         return kept["parts"]
     from bertology_utils.instruments.error_budget import error_budget
 
     parts = [asdict(part) for part in error_budget(model)]
-    write_json(path, {"key": key, "parts": parts})
+    keep(root, model, parts)
     return parts
+
+
+def keep(root: Path, model: str, parts: list[dict[str, Any]]) -> None:
+    """Stores what a check found; a later one of the same files is not made."""
+    write_json(_path(root, model), {"key": _key(model), "parts": parts})
+
+
+def _path(root: Path, model: str) -> Path:
+    return root / "_executed" / "checks" / f"{model_slug(model)}.json"
 
 
 def _key(model: str) -> str:
     """Empty for a model whose files are not known, which is checked every time."""
     hashes = model_hashes(HOME, model)
-    if not hashes:
-        return ""
-    files = reachable_files(HOME, f"import {MAKER}")
-    requirements = HOME / "requirements.txt"
-    parts = [model, hashes, {str(path.relative_to(HOME)): file_hash(path) for path in files}]
-    return digest([*parts, file_hash(requirements) if requirements.is_file() else ""])
+    return digest([model, hashes, _code()]) if hashes else ""
+
+
+@cache
+def _code() -> dict[str, str]:
+    """Hashes of what makes a check."""
+    files = [*reachable_files(HOME, f"import {MAKER}"), HOME / "requirements.txt"]
+    return {str(path.relative_to(HOME)): file_hash(path) for path in files if path.is_file()}
 
 
 def lacking(root: Path, models: Iterable[str]) -> list[str]:
