@@ -273,7 +273,7 @@ def test_what_a_model_lacks_is_told_and_its_claims_are_left_out(tmp_path):
 
 def test_a_part_that_fails_ends_the_run(bert, tmp_path, monkeypatch):
     part = {"part": "scores", "found": "0.3", "bar": "0.001", "holds": False, "lacking": ""}
-    monkeypatch.setattr(checking, "checked", lambda root, model: [part])
+    monkeypatch.setattr(checking, "checked", lambda *_: [part])
     with pytest.raises(BertologyError, match=r"scores: 0\.3 \(bar 0\.001\)"):
         checking.lacking(tmp_path, [str(bert)])
 

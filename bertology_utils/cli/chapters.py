@@ -65,8 +65,8 @@ def first_step(console: Console, online: bool = False) -> Callable[[list], None]
     def check_models(planned: list) -> None:
         from bertology_utils.running.checking import lacking
 
-        prepare_transformers(online)
-        for line in lacking(planned[0].root, (job.model for job in planned)):
+        models = (job.model for job in planned)
+        for line in lacking(planned[0].root, models, lambda: prepare_transformers(online)):
             console.print(escape(line), highlight=False, soft_wrap=True)
 
     return check_models

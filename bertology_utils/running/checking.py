@@ -3,7 +3,7 @@
 Depends on `freshness`; what is not kept yet is made by `instruments.error_budget`, which is imported only then.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -18,15 +18,18 @@ HOME = Path(__file__).parents[2]  # where the package lies, and the models that 
 MAKER = "bertology_utils.instruments.error_budget"
 
 
-def checked(root: Path, model: str) -> list[dict[str, Any]]:
+def checked(root: Path, model: str, before: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
     """The check of a model, the fields of each `Part`; made anew where its files, the package or the pinned
     requirements changed.
+
+    before: is called where it is made, before anything heavy is imported.
 
     Raises BertologyError where the model cannot be loaded.
     """
     kept, key = read_json(_path(root, model)), _key(model)
     if key and isinstance(kept, dict) and kept.get("key") == key:
         return kept["parts"]
+    before()
     from bertology_utils.instruments.error_budget import error_budget
 
     parts = [asdict(part) for part in error_budget(model)]
@@ -56,14 +59,14 @@ def _code() -> dict[str, str]:
     return {str(path.relative_to(HOME)): file_hash(path) for path in files if path.is_file()}
 
 
-def lacking(root: Path, models: Iterable[str]) -> list[str]:
+def lacking(root: Path, models: Iterable[str], before: Callable[[], None] = lambda: None) -> list[str]:
     """A line for each thing that a model lacks, whose claims a run leaves out.
 
     Raises BertologyError for the first model that cannot be loaded or that fails a part.
     """
     lines = []
     for model in dict.fromkeys(models):
-        for part in checked(root, model):
+        for part in checked(root, model, before):
             said = f"{part['part']}: {part['found']}"
             if part["holds"]:
                 continue
