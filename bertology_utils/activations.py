@@ -4,21 +4,23 @@ Inputs run in batches of similar length; what comes back is pooled to words at o
 with padded pieces.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
+from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
 from bertology_utils.text import (
     BUDGET,
     Encoding,
     Words,
+    batches,
     encode_words,
     model_inputs,
     pool_pieces,
-    token_budget_batches,
+    require_place,
+    require_words,
     word_matrix,
 )
 
@@ -30,7 +32,7 @@ def hidden_batches(
     specimen: Specimen, encodings: Sequence[Encoding], budget: int = BUDGET
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Yields the indices of a batch and its hidden states `(layers + 1, batch, pieces, width)`."""
-    for indices in token_budget_batches([len(e) for e in encodings], budget):
+    for indices in batches(specimen, [len(e) for e in encodings], budget):
         batch = model_inputs(specimen, [encodings[i] for i in indices])
         output = specimen.encoder(**batch, output_hidden_states=True)
         yield indices, torch.stack(output.hidden_states)
@@ -50,6 +52,11 @@ def vectors_at(
     specimen: Specimen, sentences: Sequence[Words], places: Sequence[int], how: str = "mean"
 ) -> torch.Tensor:
     """The vector of one word of each sentence, (layers+1, items, width); a sentence that comes again is run once."""
+    require_words(sentences)
+    if len(sentences) != len(places):
+        raise BertologyError(f"There are {len(sentences)} sentences and {len(places)} places of words.")
+    for words, place in zip(sentences, places, strict=True):
+        require_place(words, place)
     asked: dict[tuple[str, ...], list[int]] = {}
     for item, words in enumerate(sentences):
         asked.setdefault(tuple(words), []).append(item)
@@ -101,15 +108,3 @@ def _mean_over_words(hidden: torch.Tensor, encodings: Sequence[Encoding], indice
     weights = word_matrix(chosen, hidden.shape[2])
     counts = (weights.sum(-1) > 0).sum(-1, keepdim=True)
     return torch.einsum("lbpd,bp->lbd", hidden, weights.sum(1) / counts)
-
-
-@contextmanager
-def head_sees(encoder: torch.nn.Module, choose: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
-    """Inside, the head gets `choose(hidden)` in place of the last hidden states `(batch, pieces, width)`."""
-
-    def chosen_rows(module, arguments, output):
-        output.last_hidden_state = choose(output.last_hidden_state)
-        return output
-
-    with encoder.register_forward_hook(chosen_rows):
-        yield

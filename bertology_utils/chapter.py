@@ -39,7 +39,7 @@ from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement
 SHOWN = (-2.0, 5.0)  # of multiples of the smallest effect that would matter
 PARTS: dict[str, Callable[[Specimen], bool]] = {  # what a claim may require of a model
     "masked-LM head": lambda specimen: specimen.has_mlm_head,
-    "attention maps": lambda specimen: True,
+    "attention maps": lambda specimen: specimen.has_attention_maps,
     "block with weights of its own": lambda specimen: blocks_have_own_weights(specimen.encoder),
     "second head in a layer": lambda specimen: specimen.heads > 1,
     "next-sentence head": lambda specimen: specimen.has_next_sentence_head,

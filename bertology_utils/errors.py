@@ -21,3 +21,9 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BertologyError:
     others = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
     hint = f"Did you mean {', '.join(near)}?" if near else f"Known: {', '.join(known[:SHOWN])}{others}."
     return BertologyError(f"There is no {kind} called '{name}'.\n{hint}")
+
+
+def first_line(error: Exception | str) -> str:
+    """The first line of a text that says something, of at most 160 letters; the kind of an error that says nothing."""
+    lines = (line.strip() for line in str(error).splitlines())
+    return next(filter(None, lines), type(error).__name__ if isinstance(error, Exception) else "")[:160]

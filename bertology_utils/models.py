@@ -11,24 +11,13 @@ import shutil
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from pickle import UnpicklingError
 
 import torch
-from safetensors import SafetensorError
-from tokenizers import pre_tokenizers
 from torch import nn
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoModelForMaskedLM,
-    AutoModelForPreTraining,
-    AutoTokenizer,
-    PreTrainedConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-)
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import cached_file
 
+from bertology_utils.anatomy import Anatomy, examine
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.files import read_json, replacing, write_json
 from bertology_utils.project import (
@@ -43,8 +32,12 @@ from bertology_utils.project import (
     split_model,
 )
 from bertology_utils.project import embedded_models as embedded_in
+from bertology_utils.tokenizing import load_tokenizer, require_fit
+from bertology_utils.weights import fills_blanks, has_next_sentence_head, promised, read_config, trained, untrained
 
 ROOT = find_root(Path(__file__).parent)
+LONGEST = 1_000_000  # pieces; a tokenizer that says more says nothing
+UNSAID = 512  # pieces of the longest input where nobody says it
 HUB = "hub"  # the revision of a hub model until its files tell the commit
 WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.safetensors.index.json", "pytorch_model.bin.index.json")
 
@@ -55,10 +48,11 @@ class Specimen:
 
     Attributes:
         name: what `--model` accepted, e.g. `pocket-bert` or `random:pocket-bert`.
-        model: in evaluation mode; with a masked-LM head where `has_mlm_head`.
+        model: in evaluation mode; with a masked-LM head where `has_mlm_head`, whose weights were all there.
         revision: commit of a hub model, the seed of a random one, the step of a checkpoint, else "local".
         sha256: of the weights file; of name and seed for a random model.
         source: the folder or hub id that configuration and tokenizer came from.
+        attention: the implementation that runs.
     """
 
     name: str
@@ -71,26 +65,37 @@ class Specimen:
     has_mlm_head: bool = True
     seed: int | None = field(default=None)
 
+    @cached_property
+    def anatomy(self) -> Anatomy:
+        """What the network is, found out by running it on a few short inputs."""
+        return examine(self.model, self.name, self.is_random)
+
     @property
     def has_next_sentence_head(self) -> bool:
         """Whether the model kept the head of its second pre-training task; most releases do not."""
-        return hasattr(getattr(self.model, "cls", None), "seq_relationship")
+        return has_next_sentence_head(self.model)
+
+    @property
+    def has_attention_maps(self) -> bool:
+        """Whether every head gives a map of pieces by pieces; windows, sketches and Fourier transforms do not."""
+        return self.anatomy.has_maps
 
     @property
     def layers(self) -> int:
-        return self.model.config.num_hidden_layers
+        return self.anatomy.layers
 
     @property
     def heads(self) -> int:
-        return self.model.config.num_attention_heads
+        """Of a layer; 0 without attention."""
+        return self.anatomy.heads
 
     @property
     def width(self) -> int:
-        return self.model.config.hidden_size
+        return self.anatomy.width
 
     @property
     def vocabulary_size(self) -> int:
-        return self.model.config.vocab_size
+        return self.model.config.get_text_config().vocab_size
 
     @property
     def is_random(self) -> bool:
@@ -101,12 +106,11 @@ class Specimen:
         """The bare transformer, without any head."""
         return self.model.base_model
 
-    @cached_property
+    @property
     def max_pieces(self) -> int:
-        """The longest input in pieces, special ones included (RoBERTa loses two positions to padding)."""
-        config = self.model.config
-        offset = (config.pad_token_id or 0) + 1 if config.model_type in {"roberta", "xlm-roberta", "camembert"} else 0
-        return config.max_position_embeddings - offset
+        """The longest input in pieces, special ones included; what the tokenizer says where the model does not."""
+        said = self.tokenizer.model_max_length
+        return self.anatomy.longest or (said if said <= LONGEST else UNSAID)
 
 
 def layer_name(layer: int) -> str:
@@ -140,33 +144,23 @@ def load(name: str, *, attention: str = "sdpa") -> Specimen:
     """Loads an embedded model, `minilm`, `name@step`, `random:<any>`, a local folder or a hub id.
 
     Args:
-        attention: "sdpa", or "eager" where attention maps are read (other kernels return none).
+        attention: "sdpa", the quickest that the architecture has, or "eager" where attention maps are read (other
+            kernels return none).
 
     Raises:
         BertologyError: unknown name or step, folder without a model, package that is not installed, weights that do
-            not match their checksum, a hub id that is neither cached nor reachable.
+            not match their checksum or lack a part of the body, a hub id that is neither cached nor reachable, a
+            tokenizer that does not fit, an architecture that does not read words in both directions.
     """
     if is_untrained(name):
         return _load_random(name.removeprefix(RANDOM_PREFIX), name, attention, seed=0)
     source, revision = _locate(name)
-    has_head = _has_mlm_head(source)
-    sha256 = verified_sha256(source, name)
-    step = split_model(name)[2]
-    try:
-        model = _model_class(source, has_head).from_pretrained(
-            source,
-            variant=None if step is None else f"step-{step}",
-            attn_implementation=attention,
-            dtype=torch.float32,
-            **_safe(),
-        )
-    except (SafetensorError, RuntimeError, UnpicklingError, EOFError, OSError, ValueError) as error:
-        raise BertologyError(f"The weights of '{name}' cannot be read: {_first_line(error)}") from None
-    _separate_layers(model)
-    tokenizer = _tokenizer(source, name)
+    config = read_config(source, name, **_safe())
+    sha256, step = verified_sha256(source, name), split_model(name)[2]
+    model = trained(source, name, config, attention, None if step is None else f"step-{step}", **_safe())
     if revision == HUB:
         revision = getattr(model.config, "_commit_hash", None) or HUB
-    return Specimen(name, model.eval(), tokenizer, revision, sha256, source, attention, has_head)
+    return _specimen(name, model, revision, sha256, source)
 
 
 def twin(specimen: Specimen, seed: int | None = None) -> Specimen:
@@ -178,7 +172,21 @@ def twin(specimen: Specimen, seed: int | None = None) -> Specimen:
     base = specimen.name.removeprefix(RANDOM_PREFIX)
     if specimen.is_random and seed in (None, specimen.seed):
         seed = specimen.seed + 1
-    return _load_random(base, RANDOM_PREFIX + base, specimen.attention, seed or 0)
+    return _load_random(base, RANDOM_PREFIX + base, specimen.attention, seed or 0, type(specimen.model))
+
+
+def plain_model(specimen: Specimen) -> PreTrainedModel:
+    """The network as transformers itself loads it; of a random specimen its own, which is in no file."""
+    if specimen.is_random:
+        return specimen.model
+    step = split_model(specimen.name)[2]
+    variant = None if step is None else f"step-{step}"
+    return type(specimen.model).from_pretrained(specimen.source, variant=variant, dtype=torch.float32, **_safe()).eval()
+
+
+def plain_tokenizer(specimen: Specimen) -> PreTrainedTokenizerFast:
+    """The tokenizer as transformers itself loads it."""
+    return AutoTokenizer.from_pretrained(specimen.source, use_fast=True, **_safe())
 
 
 def with_attention(specimen: Specimen, attention: str) -> Specimen:
@@ -193,18 +201,31 @@ def with_attention(specimen: Specimen, attention: str) -> Specimen:
     return replace(specimen, model=model.eval(), attention=attention)
 
 
-def _load_random(base: str, name: str, attention: str, seed: int) -> Specimen:
+def _load_random(base: str, name: str, attention: str, seed: int, kind: type | None = None) -> Specimen:
+    """An untrained network of the class `kind`, by default of the one that the configuration names."""
     source, _ = _locate(base)
-    config = _config(source)
-    has_head = _has_mlm_head(source)
+    config = read_config(source, name, **_safe())
+    config.dtype = torch.float32  # which the identity holds
+    digest = hashlib.sha256(f"{config.to_json_string()}{seed}".encode()).hexdigest()
+    if attention != "sdpa":
+        config._attn_implementation = attention
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = _model_class(source, has_head).from_config(config, attn_implementation=attention, dtype=torch.float32)
-    _separate_layers(model)
-    digest = hashlib.sha256(f"{config.to_json_string()}{seed}".encode()).hexdigest()
-    return Specimen(
-        name, model.eval(), _tokenizer(source, base), f"seed {seed}", digest, source, attention, has_head, seed
-    )
+        model = untrained(kind or promised(config), config, name)
+    return _specimen(name, model, f"seed {seed}", digest, source, seed)
+
+
+def _specimen(
+    name: str, model: PreTrainedModel, revision: str, sha256: str, source: str, seed: int | None = None
+) -> Specimen:
+    """Model and tokenizer together; without a piece that masks there is nothing that a head could fill in."""
+    _separate_layers(model.eval())
+    examine(model, name, seed is not None)  # an architecture that cannot be read is told now
+    tokenizer = load_tokenizer(source, name, model.config, **_safe())
+    require_fit(tokenizer, len(model.get_input_embeddings().weight), name)
+    has_head = fills_blanks(type(model), model.config) and tokenizer.mask_token_id is not None
+    attention = model.config._attn_implementation
+    return Specimen(name, model, tokenizer, revision, sha256, source, attention, has_head, seed)
 
 
 def _locate(name: str) -> tuple[str, str]:
@@ -250,26 +271,6 @@ def _cached_config(name: str) -> str | None:
     return cached_file(name, "config.json", local_files_only=True, **settings)
 
 
-def _config(source: str) -> PreTrainedConfig:
-    try:
-        return AutoConfig.from_pretrained(source, **_safe())
-    except (OSError, ValueError, KeyError) as error:
-        raise BertologyError(f"The configuration of '{source}' cannot be read: {_first_line(error)}") from None
-
-
-def _has_mlm_head(source: str) -> bool:
-    architectures = _config(source).architectures or []
-    # ELECTRA's pre-training head is its discriminator; it fills in no blanks.
-    return any("MaskedLM" in a or a == "BertForPreTraining" for a in architectures)
-
-
-def _model_class(source: str, has_head: bool) -> type:
-    if not has_head:
-        return AutoModel
-    architectures = _config(source).architectures or []
-    return AutoModelForPreTraining if architectures == ["BertForPreTraining"] else AutoModelForMaskedLM
-
-
 def _separate_layers(model: PreTrainedModel) -> None:
     """Gives each of ALBERT's layers a module of its own that holds the very same parameters.
 
@@ -286,29 +287,6 @@ def _separate_layers(model: PreTrainedModel) -> None:
         copy.deepcopy(group, shared.copy()) for group in chosen
     )
     model.config.num_hidden_groups = layers
-
-
-def _tokenizer(source: str, name: str) -> PreTrainedTokenizerFast:
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True, **_safe())
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise BertologyError(f"The tokenizer of '{name}' cannot be read: {_first_line(error)}") from None
-    if not tokenizer.is_fast or len(tokenizer) < 10:
-        raise BertologyError(f"'{name}' brings no fast tokenizer (tokenizer.json), which word alignment needs.")
-    backend = tokenizer.backend_tokenizer
-    # Some files (MiniLM's) ask to cut and pad every input to one length.
-    backend.no_truncation()
-    backend.no_padding()
-    if isinstance(backend.pre_tokenizer, pre_tokenizers.ByteLevel) and not backend.pre_tokenizer.add_prefix_space:
-        # Words are given one by one: without this, RoBERTa would read "dogs" as the end of a longer word.
-        backend.pre_tokenizer = pre_tokenizers.ByteLevel(
-            add_prefix_space=True, trim_offsets=True, use_regex=backend.pre_tokenizer.use_regex
-        )
-    return tokenizer
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:160]
 
 
 def verified_sha256(source: str, name: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from bertology_utils.anatomy import segment_types
 from bertology_utils.errors import BertologyError
 
 if TYPE_CHECKING:
@@ -41,8 +42,14 @@ def encode_words(
         pairs: second segments, one for each sentence.
 
     Raises:
-        BertologyError: an input longer than the model takes, or an empty sentence.
+        BertologyError: an input longer than the model takes, an empty sentence, one text in place of words, or another
+            number of second segments.
     """
+    require_words(sentences)
+    if pairs is not None:
+        require_words(pairs)
+        if len(pairs) != len(sentences):
+            raise BertologyError(f"There are {len(sentences)} sentences and {len(pairs)} second segments.")
     encoded = _tokenized(specimen, sentences, pairs)
     encodings = [_encoding(specimen, encoded, i, len(s)) for i, s in enumerate(sentences)]
     for i, encoding in enumerate(encodings):
@@ -50,10 +57,25 @@ def encode_words(
         if len(set(encoding.word_ids) - {None}) < len(first) + len(second):
             # Words of invisible characters only leave no piece; they count as unknown ones, so that no word is lost.
             lost = set(range(len(first) + len(second))) - set(encoding.word_ids)
+            if specimen.tokenizer.unk_token is None:
+                raise BertologyError(f"{specimen.name} has no piece for the word {(first + second)[min(lost)]!r}.")
             words = [specimen.tokenizer.unk_token if w in lost else word for w, word in enumerate(first + second)]
             again = _tokenized(specimen, [words[: len(first)]], [words[len(first) :]] if second else None)
             encodings[i] = _encoding(specimen, again, 0, len(first))
     return encodings
+
+
+def require_words(sentences: Sequence[Words]) -> None:
+    """Raises `BertologyError` where a text stands in the place of words: Python would read it letter by letter."""
+    for text in [sentences] if isinstance(sentences, str) else sentences:
+        if isinstance(text, str) or not all(isinstance(word, str) for word in text):
+            raise BertologyError(f"A sentence is given as a list of its words, not as {text!r:.60}.")
+
+
+def require_place(sentence: Words, place: int) -> None:
+    """Raises `BertologyError` where a sentence has no word at a place; Python would count backwards from the end."""
+    if not 0 <= place < len(sentence):
+        raise BertologyError(f"There is no word {place} in a sentence of {len(sentence)} words, counted from 0.")
 
 
 def _tokenized(specimen: "Specimen", sentences: Sequence[Words], pairs: Sequence[Words] | None):
@@ -77,15 +99,31 @@ def _encoding(specimen: "Specimen", encoded, index: int, first_words: int) -> En
     return Encoding(ids, words, encoded["token_type_ids"][index])
 
 
-def token_budget_batches(lengths: Sequence[int], budget: int = BUDGET) -> list[list[int]]:
-    """Indices in batches of similar length whose padded size stays within `budget` pieces (at least one a batch)."""
+def token_budget_batches(
+    lengths: Sequence[int], budget: int = BUDGET, most: int | None = None, equal: bool = False
+) -> list[list[int]]:
+    """Indices in batches of similar length whose padded size stays within `budget` pieces (at least one a batch).
+
+    Args:
+        most: inputs of a batch.
+        equal: only inputs of one length together.
+    """
     batches: list[list[int]] = []
     for index in np.argsort(lengths, kind="stable").tolist():
-        if batches and (len(batches[-1]) + 1) * lengths[index] <= budget:
+        count = len(batches[-1]) + 1 if batches else 0
+        same = not equal or (count > 0 and lengths[batches[-1][0]] == lengths[index])
+        if 0 < count <= (most or budget) and count * lengths[index] <= budget and same:
             batches[-1].append(index)
         else:
             batches.append([index])
     return batches
+
+
+def batches(
+    specimen: "Specimen", lengths: Sequence[int], budget: int = BUDGET, most: int | None = None
+) -> list[list[int]]:
+    """`token_budget_batches`, without padding for a model that would mix it into its results."""
+    return token_budget_batches(lengths, budget, most, specimen.anatomy.mixes_padding)
 
 
 def collate(encodings: Sequence[Encoding], pad_id: int) -> dict[str, torch.Tensor]:
@@ -105,8 +143,8 @@ def collate(encodings: Sequence[Encoding], pad_id: int) -> dict[str, torch.Tenso
 def model_inputs(specimen: "Specimen", encodings: Sequence[Encoding]) -> dict[str, torch.Tensor]:
     """`collate`, without segment ids for architectures that take none (DistilBERT), all 0 where there is one type."""
     batch = collate(encodings, specimen.tokenizer.pad_token_id)
-    types = getattr(specimen.model.config, "type_vocab_size", 0)
-    if types == 0 or specimen.model.config.model_type == "distilbert":
+    types = segment_types(specimen.encoder)
+    if types == 0:
         del batch["token_type_ids"]
     elif types == 1:
         batch["token_type_ids"].zero_()

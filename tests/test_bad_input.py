@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from notebook_project import add_notebook, make_project
+from notebook_project import add_notebook, already_checked, make_project
 from transformers import BertConfig, BertModel
 
 from bertology_utils import cli
@@ -210,6 +210,7 @@ def test_unknown_data_sets_are_told_with_the_nearest():
 
 
 def test_a_scheduler_that_does_not_answer_is_told(root):
+    already_checked(root)
     done, seconds = command("run", "syntax", "--scheduler", "tcp://127.0.0.1:9", "--root", str(root))
     assert_told(done, "No dask scheduler answers")
     assert seconds < 30
@@ -242,5 +243,6 @@ def test_a_file_that_holds_something_else_is_not_replaced(tmp_path, tiny_folder,
 
 @pytest.mark.parametrize("address", ["here", "tcp://here", "127.0.0.1:8786", ":8786"])
 def test_an_address_of_no_scheduler_is_told(root, capsys, address):
+    already_checked(root)
     assert cli.main(["run", "syntax", "--scheduler", address, "--root", str(root)]) == 1
     assert "no address of a dask scheduler" in capsys.readouterr().err

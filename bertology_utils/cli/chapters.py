@@ -1,14 +1,26 @@
 """Commands that run chapters and build the book of them; each loads what it needs when it is called."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
-from bertology_utils.cli.common import LARGEST_SEED, MANY, Claims, Profile, Root, app, book_folder, show
+from bertology_utils.cli.common import (
+    LARGEST_SEED,
+    MANY,
+    Claims,
+    Profile,
+    Root,
+    app,
+    book_folder,
+    prepare_transformers,
+    show,
+)
 from bertology_utils.errors import BertologyError
 from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE
 
@@ -42,7 +54,10 @@ def run(
     if record:
         require_keepable(planned)
     console = Console(stderr=True)
-    outcomes = run_jobs(planned, workers=jobs, scheduler=scheduler, force=force, online=online, console=console)
+    first = first_step(console, online)
+    outcomes = run_jobs(
+        planned, workers=jobs, scheduler=scheduler, force=force, online=online, console=console, first=first
+    )
     check(outcomes, len(planned))
     if claim:
         show(
@@ -52,6 +67,19 @@ def run(
     if record:
         written = keep(planned)
         print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")
+
+
+def first_step(console: Console, online: bool = False) -> Callable[[list], None]:
+    """What a run does before any kernel starts: it checks the models and says what they lack."""
+
+    def check_models(planned: list) -> None:
+        from bertology_utils.running.checking import lacking
+
+        models = (job.model for job in planned)
+        for line in lacking(planned[0].root, models, lambda: prepare_transformers(online)):
+            console.print(escape(line), highlight=False, soft_wrap=True)
+
+    return check_models
 
 
 def only_claims(planned: list, claims: list[str], named: bool) -> list:
@@ -101,7 +129,9 @@ def rerun(
         planned = only_claims(planned, claim, named=bool(chapters))
     if profile == "smoke" and out is None:
         raise BertologyError("A smoke run is a test of the code: name a file of your own for its verdicts with --out.")
-    check(run_jobs(planned, workers=jobs, force=bool(claim), console=Console(stderr=True)), len(planned))
+    console = Console(stderr=True)
+    outcomes = run_jobs(planned, workers=jobs, force=bool(claim), console=console, first=first_step(console))
+    check(outcomes, len(planned))
     verdicts = reruns.verdicts_of(planned)
     reruns.write(out or folder / reruns.PATH, verdicts, alone=bool(claim))
     if out is None:

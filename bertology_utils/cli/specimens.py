@@ -43,6 +43,33 @@ def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
 
 
 @app.command()
+def check(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
+    online: Annotated[bool, typer.Option("--online", help="Let models come from the network.")] = False,
+    root: Root = None,
+) -> None:
+    """Find out what models are and how far their numbers can be trusted; the first step of every `run`."""
+    from bertology_utils.project import resolve_model
+
+    folder = book_folder(root)
+    names = [resolve_model(folder, name, online) for name in models]
+    prepare_transformers(online)
+    from bertology_utils.running.checking import checked, lacking
+
+    for name in names:
+        rows = [(part["part"], part["found"], part["bar"], verdict_on(part)) for part in checked(folder, name)]
+        show([name, "found", "bar", ""], rows)
+    lacking(folder, names)
+
+
+def verdict_on(part: dict) -> str:
+    """Whether a part of a model's check holds, and what is left out where it does not."""
+    if part["holds"]:
+        return "holds" if part["bar"] else ""
+    return f"claims that require {part['lacking']} are left out" if part["lacking"] else "fails"
+
+
+@app.command()
 def score(
     models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
     suite: Annotated[Path | None, typer.Option(help="A file or folder: BLiMP, MultiBLiMP, SyntaxGym, EWoK, COMPS, "

@@ -14,10 +14,11 @@ from string import punctuation as ascii_punctuation
 import numpy as np
 import torch
 
+from bertology_utils.anatomy import are_maps
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.instruments.blocks import attention_projections
 from bertology_utils.models import Specimen
-from bertology_utils.text import Encoding, encode_words, model_inputs, token_budget_batches
+from bertology_utils.text import Encoding, batches, encode_words, model_inputs
 
 STATISTICS = (
     "cls",
@@ -32,6 +33,8 @@ STATISTICS = (
     "entropy",
 )
 PUNCTUATION = frozenset(ascii_punctuation) | frozenset("…“”‘’–—«»¿¡。、，")
+
+NUMBERS = 2**26  # of the maps of a batch, where there is more than one input: a quarter of a GiB
 
 
 @dataclass(frozen=True)
@@ -68,18 +71,28 @@ def attention_maps(
     if weighting not in ("attention", "norm"):
         raise unknown("weighting", weighting, ("attention", "norm"))
     encodings = encode_words(specimen, sentences, pairs)
-    for batch in reversed(token_budget_batches([len(encoding.input_ids) for encoding in encodings], budget)):
+    lengths = [len(encoding) for encoding in encodings]
+    each = specimen.layers * max(1, specimen.heads) * max(lengths, default=1) ** 2
+    for batch in reversed(batches(specimen, lengths, budget, max(1, NUMBERS // each))):
         inputs = model_inputs(specimen, [encodings[i] for i in batch])
         inputs = {name: tensor.to(specimen.model.device) for name, tensor in inputs.items()}
         maps = _norm_weighted(specimen, inputs) if weighting == "norm" else _run(specimen, inputs)
         for row, index in enumerate(batch):
             size = len(encodings[index].input_ids)
-            yield index, encodings[index], maps[:, row, :, :size, :size]
+            own = maps[:, row, :, :size, :size]
+            if weighting == "attention" and not are_maps(tuple(own[:, None]), size):
+                raise BertologyError(
+                    f"The rows of {specimen.name}'s attention maps do not sum to one at {size} pieces."
+                )
+            yield index, encodings[index], own
         del maps  # before the next batch's are made
 
 
 def _run(specimen: Specimen, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
     """Maps (layers, batch, heads, pieces, pieces) on the CPU; fails loudly where the kernel returns none."""
+    if not specimen.has_attention_maps:
+        kind = specimen.model.config.model_type
+        raise BertologyError(f"{specimen.name} ({kind}) has no attention maps of pieces by pieces.")
     maps = specimen.encoder(**inputs, output_attentions=True, return_dict=True).attentions
     if not maps or any(layer is None for layer in maps):
         raise BertologyError(

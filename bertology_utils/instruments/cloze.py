@@ -1,7 +1,7 @@
 """What a masked language model expects at a masked position: scores, completions, minimal pairs, distributions.
 
 Depends on `text` for pieces and batches and on nothing that knows a particular architecture: a forward hook hands the
-model's own head only the masked rows, so that BERT, RoBERTa, ALBERT, ELECTRA's generator and DistilBERT share one path.
+model's own head only the masked rows, where a trial at loading showed that this is the same.
 
 Every function reduces its needs to *queries* (one piece sequence, one position to decode). Queries are deduplicated,
 sorted by length and run in batches of a bounded number of pieces; the vocabulary is decoded for masked rows alone.
@@ -10,6 +10,7 @@ sorted by length and run in batches of a bounded number of pieces; the vocabular
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,12 +18,15 @@ import numpy as np
 import torch
 from scipy.stats import rankdata
 
-from bertology_utils.activations import head_sees
+from bertology_utils.anatomy import head_sees, logits_of
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.models import Specimen
-from bertology_utils.text import BUDGET, Encoding, encode_words, model_inputs, token_budget_batches
+from bertology_utils.text import BUDGET, Encoding, batches, encode_words, model_inputs, require_place, require_words
+from bertology_utils.tokenizing import pieces_of
 
 VARIANTS = ("original", "within_word_l2r", "whole_word")
+OVERHEAD = 32 * 2**20  # bytes: libraries' own buffers, and masked copies as numbers
+LOGITS = 4_000_000  # of a batch: a large vocabulary takes fewer inputs at a time
 MASK = "[MASK]"
 
 
@@ -73,18 +77,21 @@ def decode(
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Yield (query indices, log probabilities (rows, vocabulary) in nats), row r belonging to the r-th index.
 
-    Equal queries are run once and yielded once for each of their indices; batches hold at most `budget` pieces.
+    Equal queries are run once and yielded once for each of their indices; batches hold at most `budget` pieces and
+    `LOGITS` logits.
     """
     require_mlm_head(specimen)
     owners: dict[Query, list[int]] = {}
     for index, query in enumerate(queries):
         owners.setdefault(query, []).append(index)
     unique = list(owners)
-    for batch in token_budget_batches([len(query.input_ids) for query in unique], budget):
+    most = max(1, LOGITS // specimen.vocabulary_size)
+    for batch in batches(specimen, [len(query.input_ids) for query in unique], budget, most):
         chosen = [unique[i] for i in batch]
         log_probabilities = torch.log_softmax(_masked_logits(specimen, chosen), dim=-1)
+        indices = [index for query in chosen for index in owners[query]]
         rows = [row for row, query in enumerate(chosen) for _ in owners[query]]
-        yield [index for query in chosen for index in owners[query]], log_probabilities[rows]
+        yield indices, log_probabilities if len(rows) == len(chosen) else log_probabilities[rows]
 
 
 @torch.no_grad()
@@ -92,31 +99,52 @@ def head_log_probabilities(specimen: Specimen, vectors: torch.Tensor) -> torch.T
     """Log probabilities (rows, vocabulary) that the head gives for last hidden states (rows, width), in nats."""
     require_mlm_head(specimen)
     placeholder = encode_words(specimen, [["."]])  # the encoder must run; what it gives is replaced
+    if not specimen.anatomy.head_reads_rows:
+        raise BertologyError(f"The head of {specimen.name} does not read one vector at a time.")
     logits = _logits(specimen, placeholder, lambda hidden: vectors.to(hidden).unsqueeze(0))
-    return torch.log_softmax(logits, dim=-1)
+    return torch.log_softmax(logits[0].float().cpu(), dim=-1)
 
 
 def _masked_logits(specimen: Specimen, queries: Sequence[Query]) -> torch.Tensor:
     """Logits (queries, vocabulary) at the position of each query, in one forward pass."""
     rows, positions = torch.arange(len(queries)), torch.tensor([query.position for query in queries])
-    return _logits(specimen, list(map(_encoding, queries)), lambda hidden: hidden[rows, positions].unsqueeze(0))
+    encodings = list(map(_encoding, queries))
+    if not specimen.anatomy.head_reads_rows:
+        return _logits(specimen, encodings)[rows, positions].float().cpu()
+    return _logits(specimen, encodings, lambda hidden: hidden[rows, positions].unsqueeze(0))[0].float().cpu()
 
 
 def _logits(
-    specimen: Specimen, encodings: Sequence[Encoding], choose: Callable[[torch.Tensor], torch.Tensor]
+    specimen: Specimen, encodings: Sequence[Encoding], choose: Callable[[torch.Tensor], torch.Tensor] | None = None
 ) -> torch.Tensor:
-    """Logits (rows, vocabulary) of what `choose` makes of the last hidden states, (1, rows, width)."""
+    """Logits (inputs, pieces, vocabulary), or of what `choose` makes of the last hidden states, (1, rows, width)."""
     batch = model_inputs(specimen, encodings)
     inputs = {name: tensor.to(specimen.model.device) for name, tensor in batch.items()}
-    with head_sees(specimen.encoder, choose):
-        output = specimen.model(**inputs, return_dict=True)
-    # BertForPreTraining has a next-sentence head too and names its masked-word logits apart.
-    logits = output.prediction_logits if "prediction_logits" in output else output.logits
-    return logits[0].float().cpu()
+    with head_sees(specimen.encoder, choose) if choose else nullcontext():
+        return logits_of(specimen.model(**inputs, return_dict=True))
 
 
 def _encoding(query: Query) -> Encoding:
     return Encoding(list(query.input_ids), [None] * len(query.input_ids), list(query.segment_ids))
+
+
+def memory_of_scoring(specimen: Specimen, budget: int = BUDGET) -> int:
+    """Bytes that scoring adds to the loaded model at most, whatever the sentence: one batch, never all masked copies.
+
+    A batch holds the states of `budget` pieces (or of one longest input), of the widest of its layers' products twice,
+    attention maps of three kinds without a fused kernel, and the logits of its masked rows thrice.
+    """
+    longest = specimen.max_pieces
+    pieces = max(budget, longest)
+    widest = max((weight.shape[0] for name, weight in specimen.encoder.named_parameters() if _is_product(name, weight)))
+    fused = specimen.attention == "sdpa"
+    maps = 0 if fused else 3 * specimen.heads * pieces * longest
+    logits = 3 * max(LOGITS, specimen.vocabulary_size)
+    return 4 * (pieces * (10 * specimen.width + 3 * widest) + maps + logits) + OVERHEAD
+
+
+def _is_product(name: str, weight: torch.Tensor) -> bool:
+    return weight.ndim == 2 and "embedding" not in name
 
 
 # --- pseudo-log-likelihood ------------------------------------------------------------------------------------------
@@ -151,6 +179,8 @@ def word_scores(
     require_mlm_head(specimen)
     if variant not in VARIANTS:
         raise unknown("variant of the pseudo-log-likelihood", variant, VARIANTS)
+    if only is not None:
+        _require_places(sentences, only)
     queries, targets, places = [], [], []
     for index, encoding in enumerate(encode_words(specimen, sentences)):
         for position, word in enumerate(encoding.word_ids):
@@ -165,6 +195,14 @@ def word_scores(
             sentence, word = places[i]
             scores[sentence][word] += value
     return scores
+
+
+def _require_places(sentences: Sequence[Sequence[str]], places: Sequence[int]) -> None:
+    require_words(sentences)
+    if len(sentences) != len(places):
+        raise BertologyError(f"There are {len(sentences)} sentences and {len(places)} places of words.")
+    for sentence, place in zip(sentences, places, strict=True):
+        require_place(sentence, place)
 
 
 def _mask_piece(specimen: Specimen, encoding: Encoding, position: int, variant: str) -> Query:
@@ -219,18 +257,23 @@ def _sides(pair) -> tuple[Sequence[str], Sequence[str]]:
 
 def single_piece(specimen: Specimen, word: str) -> int | None:
     """Vocabulary id of a word that is exactly one known piece, else None."""
-    ids = specimen.tokenizer([word], is_split_into_words=True, add_special_tokens=False)["input_ids"]
+    ids = pieces_of(specimen.tokenizer, [word])
     return ids[0] if len(ids) == 1 and ids[0] != specimen.tokenizer.unk_token_id else None
 
 
 def mask_word(sentence: Sequence[str], position: int) -> list[str]:
-    """The sentence with the word at `position` replaced by one mask, however many pieces the word had."""
+    """The sentence with the word at `position` replaced by one mask, however many pieces the word had.
+
+    Raises BertologyError for a text in place of words, and where the sentence has no such word.
+    """
+    _require_places([sentence], [position])
     return [*sentence[:position], MASK, *sentence[position + 1 :]]
 
 
 def mask_queries(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> list[Query]:
     """One query for each sentence, at its only "[MASK]"; raises `BertologyError` where there is none or several."""
     require_mlm_head(specimen)
+    require_words(sentences)
     mask = specimen.tokenizer.mask_token
     own = [[mask if word == MASK else word for word in sentence] for sentence in sentences]
     queries = []
@@ -254,7 +297,11 @@ def fill_in(
 
     With `candidates`, probabilities are renormalised over those of them that are one known piece, as
     petroni2019language does with its common vocabulary; without, they range over the whole vocabulary.
+
+    Raises BertologyError for a `k` below 1.
     """
+    if k < 1:
+        raise BertologyError(f"At least one filler is wanted, not k={k}.")
     queries = mask_queries(specimen, sentences)
     allowed = _allowed_ids(specimen, candidates)
     k = min(k, len(allowed) if allowed is not None else specimen.vocabulary_size)
@@ -305,6 +352,10 @@ def word_log_probability(
     Candidates that are not one known piece score NaN and count against `coverage`; they are never counted as wrong
     silently (the trap of the stored (0, 1) scores of goldberg2019assessing). Lists may differ in length (NaN padded).
     """
+    _require_places(sentences, positions)
+    if len(candidates) != len(sentences):
+        raise BertologyError(f"There are {len(sentences)} sentences and {len(candidates)} lists of candidates.")
+    require_words(candidates)
     masked = [mask_word(sentence, position) for sentence, position in zip(sentences, positions, strict=True)]
     known = {word: single_piece(specimen, word) for word in {word for words in candidates for word in words}}
     lists = set(map(tuple, candidates))

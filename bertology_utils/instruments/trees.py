@@ -101,7 +101,12 @@ def uuas(distances: np.ndarray, heads: Heads, keep: Sequence[bool] | None = None
 
 
 def attachment_hits(distances: np.ndarray, heads: Heads, keep: Sequence[bool] | None = None) -> tuple[np.ndarray, int]:
-    """Gold edges found in the minimum spanning tree, shape ``(...)``, and their number: what micro averages need."""
+    """Gold edges found in the minimum spanning tree, shape ``(...)``, and their number: what micro averages need.
+
+    Raises BertologyError for distances of another sentence's size, and for such that are no numbers: a spanning tree
+    of those would be the gold one by accident.
+    """
+    _require_distances(distances, len(heads))
     chosen = np.flatnonzero(_kept(keep, len(heads)))
     gold = _adjacency(heads)[np.ix_(chosen, chosen)]
     total = int(gold.sum()) // 2
@@ -176,8 +181,20 @@ def mean_over_lengths(
     return np.mean([np.mean(group, axis=0) for group in by_length.values()], axis=0)
 
 
+def _require_distances(distances: np.ndarray, words: int) -> None:
+    shape = np.shape(distances)
+    if shape[-2:] != (words, words):
+        raise BertologyError(f"Distances of {words} words need the shape (..., {words}, {words}), not {shape}.")
+    if not np.isfinite(distances).all():
+        raise BertologyError("Some distances between words are not finite numbers; did the probe diverge?")
+
+
 def _kept(keep: Sequence[bool] | None, words: int) -> np.ndarray:
-    return np.ones(words, dtype=bool) if keep is None else np.asarray(keep, dtype=bool)
+    if keep is None:
+        return np.ones(words, dtype=bool)
+    if len(keep) != words:
+        raise BertologyError(f"Which of {words} words to keep is said for {len(keep)} of them.")
+    return np.asarray(keep, dtype=bool)
 
 
 def _adjacency(heads: Heads) -> np.ndarray:

@@ -192,7 +192,7 @@ class FillerItem:
 
 
 def filler_items() -> list[FillerItem]:
-    """Sentences of the written scenes without their last word: it, that of another one of the scene, and one from elsewhere.
+    """Sentences of the scenes without their last word: it, that of another one of the scene, and one from elsewhere.
 
     After ettinger2019what; every sentence meets all others of its scene, each time with another word from elsewhere.
     """

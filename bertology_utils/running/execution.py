@@ -29,6 +29,7 @@ from papermill.engines import NBClientEngine, NotebookExecutionManager, papermil
 from papermill.exceptions import PapermillExecutionError
 from papermill.log import logger as papermill_logger
 
+from bertology_utils.errors import first_line
 from bertology_utils.files import read_json, write_json
 from bertology_utils.project import Job, checkpoint_file, is_untrained, split_model
 from bertology_utils.provenance import versions
@@ -165,11 +166,6 @@ def cell_name(nb: nbformat.NotebookNode, index: int) -> str:
     """`cell 3 of 7`, counted as in the source notebook, where papermill's own cell does not exist."""
     own = [INJECTED in cell.metadata.get("tags", []) for cell in nb.cells]
     return f"cell {index + 1 - sum(own[:index])} of {len(own) - sum(own)}"
-
-
-def first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:160] if lines else ""
 
 
 def describe(error: Exception, source: nbformat.NotebookNode | None = None) -> str:

@@ -12,7 +12,7 @@ import tempfile
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -207,8 +207,11 @@ def run_jobs(
     force: bool = False,
     online: bool = False,
     console: Console | None = None,
+    first: Callable[[list[Job]], None] | None = None,
 ) -> list[Outcome]:
     """Execute the jobs that are not fresh; returns one outcome a job, in the order in which they ended.
+
+    first: is called with these jobs before anything starts, and may refuse them.
 
     Raises `BertologyError` where another run holds the folder or the scheduler does not answer.
     """
@@ -220,6 +223,8 @@ def run_jobs(
         console.print(f"{len(fresh)} of {len(jobs)} fresh, not run again", highlight=False)
     if not stale:
         return outcomes
+    if first is not None:
+        first(stale)
     with only_run(stale[0].root), scratch_folder(scheduler) as scratch:
         origin = commit(stale[0].root)
         orders = [Order(job, fingerprint(job), origin, online, scratch) for job in stale]

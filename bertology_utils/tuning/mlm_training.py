@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertology_utils.activations import head_sees
+from bertology_utils.anatomy import head_sees
 from bertology_utils.errors import BertologyError
 from bertology_utils.pretraining.examples import IGNORED, SpecialIds, mask_tokens
 from bertology_utils.text import encode_words, model_inputs, token_budget_batches

@@ -115,13 +115,13 @@ def test_variants_mask_the_named_pieces(tiny):
 
 
 def test_equal_queries_run_once(tiny, sentences, monkeypatch):
-    run, batches = [], cloze.token_budget_batches
+    run, batches = [], cloze.batches
 
-    def counted(lengths, budget):
+    def counted(specimen, lengths, *limits):
         run.extend(lengths)
-        return batches(lengths, budget)
+        return batches(specimen, lengths, *limits)
 
-    monkeypatch.setattr(cloze, "token_budget_batches", counted)
+    monkeypatch.setattr(cloze, "batches", counted)
     scores = cloze.pseudo_log_likelihood(tiny, [sentences[0]] * 4)
     assert len(run) == len(sentences[0]) and len(set(scores.tolist())) == 1
 

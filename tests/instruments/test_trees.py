@@ -138,3 +138,20 @@ def test_rank_correlation_equals_scipy_with_ties():
     for place in np.ndindex(2, 3):
         assert found[place] == pytest.approx(spearmanr(first[place], second).statistic)
     assert trees.row_spearman(np.zeros(5), np.arange(5)) == 0
+
+
+@pytest.mark.parametrize(
+    ("distances", "keep"),
+    [
+        (np.full((3, 3), np.nan), None),
+        (np.array([[0, 1, np.inf], [1, 0, 1], [np.inf, 1, 0]]), None),
+        (np.ones((4, 4)), None),
+        (np.ones((3, 2)), None),
+        (np.ones(3), None),
+        (np.ones((3, 3)), [True, True]),
+    ],
+)
+def test_a_score_of_distances_that_are_none_is_refused(distances, keep):
+    """A spanning tree of them would be right by accident: a diverged probe scored perfectly."""
+    with pytest.raises(BertologyError):
+        trees.uuas(distances, [-1, 0, 1], keep)

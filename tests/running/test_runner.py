@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from notebook_project import WRITE_RECORD, add_notebook, make_project
+from notebook_project import WRITE_RECORD, add_notebook, already_checked, make_project
 from rich.console import Console
 
 from bertology_utils.errors import BertologyError
@@ -81,7 +81,7 @@ def test_a_killed_worker_runs_its_chapter_again(tmp_path):
 
 
 def test_an_interrupt_ends_all_children_and_leaves_nothing_half_written(tmp_path):
-    root = make_project(tmp_path)
+    root = already_checked(make_project(tmp_path))
     slow = "import os, pathlib, time\npathlib.Path(RECORD).write_text('half')\n"
     add_notebook(root, "syntax", slow + "pathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)")
     command = [sys.executable, "-m", "bertology_utils", "run", "--root", str(root)]

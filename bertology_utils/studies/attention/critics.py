@@ -14,7 +14,7 @@ import torch
 from scipy.stats import kendalltau, spearmanr
 from transformers.utils import ModelOutput
 
-from bertology_utils.activations import head_sees
+from bertology_utils.anatomy import head_sees
 from bertology_utils.instruments.attention import projections
 from bertology_utils.models import Specimen
 from bertology_utils.text import encode_words, model_inputs
