@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from bertology_utils.anatomy import head_sees
 from bertology_utils.errors import BertologyError
 from bertology_utils.pretraining.examples import IGNORED, SpecialIds, mask_tokens
-from bertology_utils.text import encode_words, model_inputs, token_budget_batches
+from bertology_utils.text import batches, encode_words, model_inputs
 from bertology_utils.tuning.descent import descend, trainable
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def masked_batches(
     encodings = encode_words(specimen, sentences)
     generator = torch.Generator().manual_seed(seed)
     special = special_ids(specimen)
-    groups = token_budget_batches([len(e) for e in encodings], budget)
+    groups = batches(specimen, [len(e) for e in encodings], budget)
     plain = [model_inputs(specimen, [encodings[i] for i in group]) for group in groups]
     return [(group, mask_batch(batch, special, generator)) for group, batch in zip(groups, plain, strict=True)]
 
@@ -99,7 +99,7 @@ def endless_batches(specimen: Specimen, encodings: Sequence, seed: int, budget: 
     special = special_ids(specimen)
     while True:
         rows = rng.permutation(len(encodings))
-        groups = token_budget_batches([len(encodings[row]) for row in rows], budget)
+        groups = batches(specimen, [len(encodings[row]) for row in rows], budget)
         for group in rng.permutation(len(groups)):
             batch = model_inputs(specimen, [encodings[rows[i]] for i in groups[group]])
             yield mask_batch(batch, special, generator)

@@ -24,7 +24,7 @@ from bertology_utils.language.grammar import Grammar, Sentence
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.pretraining.objectives import next_sentence_pairs
-from bertology_utils.text import Encoding, encode_words, model_inputs, token_budget_batches
+from bertology_utils.text import Encoding, batches, encode_words, model_inputs
 from bertology_utils.tuning.mlm_training import endless_batches, mask_batch, mlm_losses, special_ids, train_mlm
 from bertology_utils.tuning.together import Packed, Stack, descend_together, pack, train_together
 from bertology_utils.tuning.training import Examples, finetune
@@ -157,7 +157,7 @@ def static_batches(
     masked = [mask_batch(model_inputs(specimen, [e]), special, generator) for e in encodings]
     while True:
         rows = rng.permutation(len(masked))
-        groups = token_budget_batches([len(encodings[row]) for row in rows], budget)
+        groups = batches(specimen, [len(encodings[row]) for row in rows], budget)
         for group in rng.permutation(len(groups)):
             yield _padded([masked[rows[i]] for i in groups[group]], special.pad)
 
@@ -230,7 +230,7 @@ def pair_batches(
     while True:
         pairs = next_sentence_pairs(documents, rng, true_share)
         encodings = encode_words(specimen, [first for first, _, _ in pairs], [second for _, second, _ in pairs])
-        groups = token_budget_batches([len(e) for e in encodings], budget)
+        groups = batches(specimen, [len(e) for e in encodings], budget)
         for group in rng.permutation(len(groups)):
             rows = groups[group]
             batch = mask_batch(model_inputs(specimen, [encodings[i] for i in rows]), special, generator)

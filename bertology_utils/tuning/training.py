@@ -18,7 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.text import BUDGET, encode_words, model_inputs, token_budget_batches
+from bertology_utils.text import BUDGET, encode_words, model_inputs
+from bertology_utils.text import batches as length_batches
 from bertology_utils.tuning.descent import descend, trainable
 from bertology_utils.tuning.regimens import (
     INIT_DEVIATION,
@@ -118,7 +119,7 @@ def batches(
 
 def _batches(specimen, encodings, labels: np.ndarray, budget: int, order: np.random.Generator | None) -> list:
     rows = np.arange(len(encodings)) if order is None else order.permutation(len(encodings))
-    groups = token_budget_batches([len(encodings[row]) for row in rows], budget)
+    groups = length_batches(specimen, [len(encodings[row]) for row in rows], budget)
     if order is not None:
         groups = [groups[i] for i in order.permutation(len(groups))]
     made = []

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from bertology_utils.models import Specimen
-from bertology_utils.text import Encoding, Words, encode_words, model_inputs, pool_pieces, token_budget_batches
+from bertology_utils.text import Encoding, Words, batches, encode_words, model_inputs, pool_pieces
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def slot_vectors(
     """
     encodings = encode_words(specimen, sentences, partners)
     encoder, vectors = specimen.encoder, [torch.empty(0)] * len(encodings)
-    for rows in token_budget_batches([len(e) for e in encodings]):
+    for rows in batches(specimen, [len(e) for e in encodings]):
         plans = [_slot(encodings[i], len(sentences[i]), segment, position) for i in rows]
         batch = model_inputs(specimen, [encoding for encoding, _ in plans])
         batch["position_ids"] = _padded([places for _, places in plans], specimen)
