@@ -8,6 +8,7 @@ STAMP := $(VENV)/.installed
 
 book: $(STAMP)
 	$(BIN)/bertology run
+	$(BIN)/bertology check
 	$(BIN)/bertology build
 
 test: $(STAMP)

@@ -44,15 +44,18 @@ def describe_model(name: str, origin: str, folder: Path) -> tuple[str, ...]:
 
 @app.command()
 def check(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Names as for `run --model`.")],
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL", help="As for `run --model`; the embedded ones by default."),
+    ] = None,
     online: Annotated[bool, typer.Option("--online", help="Let models come from the network.")] = False,
     root: Root = None,
 ) -> None:
     """Find out what models are and how far their numbers can be trusted; the first step of every `run`."""
-    from bertology_utils.project import resolve_model
+    from bertology_utils.project import embedded_models, resolve_model
 
     folder = book_folder(root)
-    names = [resolve_model(folder, name, online) for name in models]
+    names = [resolve_model(folder, name, online) for name in models or embedded_models(folder)]
     prepare_transformers(online)
     from bertology_utils.running.checking import checked, lacking
 

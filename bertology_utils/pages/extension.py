@@ -95,6 +95,7 @@ PARTS: dict[str, dict[str, Part]] = {
     },
     "bertology-specimens": {
         "grammar": specimens.grammar_part,
+        "checks": specimens.checks_part,
         "claims": emergence.emergence_part,
         "real-data": emergence.real_data_part,
     },

@@ -7,6 +7,7 @@ Depends on `families` (who belongs together), `figures` (curves) and on files: t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +15,10 @@ import pandas as pd
 
 from bertology_utils import families
 from bertology_utils.figures import Figure, curve
+from bertology_utils.files import read_json
 from bertology_utils.language.pairs import paradigm_title
-from bertology_utils.project import checkpoint_steps
+from bertology_utils.project import checkpoint_steps, embedded_models
+from bertology_utils.running.checking import check_file
 from bertology_utils.statistics import Measurement
 from bertology_utils.templates import render
 
@@ -30,6 +33,24 @@ def read_scores(path: Path) -> pd.DataFrame:
     """The score table by model and paradigm; empty where nothing was scored yet."""
     table = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=KEYS)
     return table.set_index(KEYS)
+
+
+def checks_part(root: Path, *_: object) -> str:
+    """What `bertology check` found of each embedded model, as far as it was asked; a cross marks a fault."""
+    kept = {name: read_json(check_file(root, name)) for name in embedded_models(root)}
+    found = {name: {_any_shape(part["part"]): part for part in check["parts"]} for name, check in kept.items() if check}
+    heads = list(dict.fromkeys(part for check in found.values() for part in check))
+    lines = [(name, *(_found(check.get(head)) for head in heads)) for name, check in found.items()]
+    return render("checks.html", heads=["Model", *heads], lines=lines) if lines else ""
+
+
+def _any_shape(part: str) -> str:
+    """The name of a part of a check without the shape of the model."""
+    return re.sub(r"\d+ x \d+ ", "", part)
+
+
+def _found(part: dict[str, object] | None) -> str:
+    return "" if part is None else f"{part['found']}{'' if part['holds'] else ' ✗'}"
 
 
 def averages(scores: pd.DataFrame) -> dict[str, pd.Series]:

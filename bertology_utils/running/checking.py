@@ -26,7 +26,7 @@ def checked(root: Path, model: str, before: Callable[[], None] = lambda: None) -
 
     Raises BertologyError where the model cannot be loaded.
     """
-    kept, key = read_json(_path(root, model)), _key(model)
+    kept, key = read_json(check_file(root, model)), _key(model)
     if key and isinstance(kept, dict) and kept.get("key") == key:
         return kept["parts"]
     before()
@@ -39,10 +39,11 @@ def checked(root: Path, model: str, before: Callable[[], None] = lambda: None) -
 
 def keep(root: Path, model: str, parts: list[dict[str, Any]]) -> None:
     """Stores what a check found; a later one of the same files is not made."""
-    write_json(_path(root, model), {"key": _key(model), "parts": parts})
+    write_json(check_file(root, model), {"key": _key(model), "parts": parts})
 
 
-def _path(root: Path, model: str) -> Path:
+def check_file(root: Path, model: str) -> Path:
+    """Where the check of a model is kept."""
     return root / "_executed" / "checks" / f"{model_slug(model)}.json"
 
 

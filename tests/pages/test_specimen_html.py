@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 from family_toys import make_family
 
+from bertology_utils.files import write_json
 from bertology_utils.pages import specimens
+from bertology_utils.running.checking import check_file
 
 NAMES = ("average", "agreement_subject_verb-in_simple_question", "irregular-verb")
 
@@ -103,3 +105,14 @@ def test_scores_are_read_from_the_file_that_the_command_writes(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text("model,paradigm,accuracy\na,average,70\n", encoding="utf-8")
     assert specimens.read_scores(path).loc["a", "average"].to_dict() == {"accuracy": 70}
+
+
+def test_checks_are_a_line_a_model_and_a_fault_is_marked(tmp_path):
+    root = make_family(tmp_path)
+    assert specimens.checks_part(root) == ""
+    for name, layers, holds in (("pocket", 2, True), ("ladder-2m", 3, False)):
+        part = {"part": f"rows of {layers} x 4 attention maps, off one", "found": "1e-07", "bar": "", "holds": holds}
+        write_json(check_file(root, name), {"key": "k", "parts": [part]})
+    table = specimens.checks_part(root)
+    assert table.count("<tr>") == 3 and table.count("rows of attention maps, off one") == 1
+    assert re.search(r"pocket</th><td>1e-07</td>", table) and re.search(r"ladder-2m</th><td>1e-07 ✗</td>", table)
