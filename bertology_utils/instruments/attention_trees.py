@@ -173,7 +173,7 @@ def best_head_on(eager: Specimen, found: AttentionTrees, sentences: Sequence[Sen
     return _undirected_scores([maps[found.best] for maps in word_maps(eager, sentences)], sentences)
 
 
-def prettiest(scores: np.ndarray, size: int = 100) -> dict[str, np.ndarray]:
+def prettiest(scores: np.ndarray, size: int = 20) -> dict[str, np.ndarray]:
     """The best sentence and the mean one of each stretch of about `size` sentences, three stretches at least:
     `(stretches,)`, from scores `(sentences,)`. The best of one set is one number; only of several it has a spread."""
     stretches = np.array_split(scores, max(3, len(scores) // size))

@@ -151,11 +151,15 @@ def set_right_samples(cumulative: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _turned(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """How often one half of the seeds is all wrong `before`, the other all right `after`: twice (seeds, items)."""
-    seeds = range(len(before))
-    halves = [(list(half), [s for s in seeds if s not in half]) for half in combinations(seeds, len(seeds) // 2)]
-    splits = halves + [(other, half) for half, other in halves]
-    return np.stack([(1 - before[a]).prod(0) * after[b].prod(0) for a, b in splits if a and b]).mean(0)
+    """How often two seeds are wrong `before` and two others right `after`, both (seeds, items), over all such pairs.
+
+    Two, however many seeds there are: what chance makes of larger sets would follow their number. One where there are
+    fewer than four.
+    """
+    size = min(2, len(before) // 2)
+    sets = [list(chosen) for chosen in combinations(range(len(before)), size)]
+    pairs = [(a, b) for a in sets for b in sets if a and not set(a) & set(b)]
+    return np.stack([(1 - before[a]).prod(0) * after[b].prod(0) for a, b in pairs]).mean(0)
 
 
 def mix_entropy(shares: np.ndarray) -> np.ndarray:

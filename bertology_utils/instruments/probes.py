@@ -170,14 +170,18 @@ class RidgeProbe:
 
 
 def fit_ridge(
-    features: torch.Tensor, targets: torch.Tensor, penalties: Sequence[float] = (0.1, 1, 10, 100, 1e3, 1e4)
+    features: torch.Tensor,
+    targets: torch.Tensor,
+    penalties: Sequence[float] = (0.1, 1, 10, 100, 1e3, 1e4),
+    scaled: bool = True,
 ) -> RidgeProbe:
     """Ridge regression of ``targets (items,)`` or ``(items, targets)`` on each layer of ``(layers, items, width)``.
 
-    The penalty with the smallest leave-one-out error is taken for each layer.
+    The penalty with the smallest leave-one-out error is taken for each layer. Features are brought to one scale unless
+    they are on one: a feature that hardly varies in training would be blown up, and with it what the test holds there.
     """
     wanted = torch.as_tensor(targets).double().numpy()
-    models = (make_pipeline(StandardScaler(), RidgeCV(penalties)) for _ in features)
+    models = (make_pipeline(StandardScaler(with_std=scaled), RidgeCV(penalties)) for _ in features)
     return RidgeProbe([model.fit(x, wanted) for model, x in zip(models, features.double().numpy(), strict=True)])
 
 

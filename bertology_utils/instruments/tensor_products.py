@@ -88,25 +88,27 @@ def decomposition_errors(
 ) -> dict[str, np.ndarray]:
     """Held-out squared error of each scheme, `(test sentences,)`, in units of the vectors' variance in training.
 
-    The vector is [CLS] at `layer`. `fillers` holds a vector for each word of the training and
-    the test sentences, `(words, any)`, which should not depend on its place; they are reduced to `width` principal
-    components. `mean` is the error of the training vectors' mean, which knows nothing of the sentence.
+    The vector is [CLS] at `layer`. `fillers` holds a vector for each word of the training and the test sentences,
+    `(words, any)`, which should not depend on its place; they are reduced to `width` principal components of the
+    training words, each of variance 1. `mean` is the error of the training vectors' mean, which knows nothing of the
+    sentence.
     """
-    fillers = _components(fillers, width)
+    fillers = _components(fillers, len(train), width)
     target = sentence_vectors(specimen, [s.words for s in (*train, *test)], "cls")[layer].double()
     mean, spread = target[: len(train)].mean(0), target[: len(train)].var(0).sum()
     errors = {"mean": ((target[len(train) :] - mean).square().sum(1) / spread).numpy()}
     for scheme in SCHEMES:
         first, known = bindings(train, fillers[: len(train)], scheme)
         second, _ = bindings(test, fillers[len(train) :], scheme, known)
-        probe = fit_ridge(torch.from_numpy(first)[None], target[: len(train)] - mean)
+        probe = fit_ridge(torch.from_numpy(first)[None], target[: len(train)] - mean, scaled=False)
         rebuilt = probe.predict(torch.from_numpy(second)[None])[0] + mean
         errors[scheme] = ((rebuilt - target[len(train) :]).square().sum(1) / spread).numpy()
     return errors
 
 
-def _components(vectors: Sequence[np.ndarray], width: int) -> list[np.ndarray]:
-    components = PCA(min(width, vectors[0].shape[1]), svd_solver="covariance_eigh").fit(np.concatenate(vectors))
+def _components(vectors: Sequence[np.ndarray], training: int, width: int) -> list[np.ndarray]:
+    components = PCA(min(width, vectors[0].shape[1]), whiten=True, svd_solver="covariance_eigh")
+    components.fit(np.concatenate(vectors[:training]))
     return [np.c_[components.transform(v), np.ones(len(v))] for v in vectors]
 
 

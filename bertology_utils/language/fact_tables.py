@@ -12,7 +12,7 @@ continent | {x} is a country in [MASK] . | the country of {x} lies in [MASK] . |
 france:europe germany:europe italy:europe egypt:africa kenya:africa nigeria:africa china:asia japan:asia india:asia
 iran:asia brazil:america canada:america mexico:america peru:america
 
-currency | the money of {x} is the [MASK] . | in {x} you pay with the [MASK] . | {x} had the [MASK] as its currency .
+currency | the money of {x} was the [MASK] . | in {x} you paid with the [MASK] . | {x} had the [MASK] as its currency .
 england:pound france:franc germany:mark japan:yen america:dollar india:rupee mexico:peso canada:dollar
 scotland:pound switzerland:franc australia:dollar
 
@@ -80,7 +80,7 @@ january:winter february:winter april:spring may:spring july:summer august:summer
 december:winter
 
 food | the {x} eats [MASK] . | {ax} feeds on [MASK] . | the food of the {x} is [MASK] .
-cow:grass cat:mice bear:honey rabbit:grass spider:flies frog:insects lion:meat horse:hay sheep:grass squirrel:nuts
+cow:grass cat:mice bear:honey rabbit:grass spider:flies frog:insects lion:meat sheep:grass squirrel:nuts
 bird:seeds wolf:meat
 
 movement | the {x} can [MASK] . | we saw the {x} [MASK] . | the {x} began to [MASK] .
@@ -110,7 +110,7 @@ ford:cars boeing:aircraft microsoft:software nintendo:games toyota:cars shell:oi
 airbus:aircraft mercedes:cars
 
 sport | for {x} you need the [MASK] . | who plays {x} uses the [MASK] . | in {x} they hold the [MASK] .
-football:ball basketball:ball golf:club hockey:stick baseball:bat chess:board cricket:bat fencing:sword
+football:ball basketball:ball chess:board fencing:sword
 
 noun | the noun of {x} is [MASK] . | to be {x} is a matter of [MASK] . | how {x} it is depends on its [MASK] .
 strong:strength long:length high:height wide:width deep:depth true:truth free:freedom wise:wisdom poor:poverty
@@ -142,21 +142,9 @@ effect | the {x} brings [MASK] . | the effect of the {x} is [MASK] . | because o
 fire:smoke virus:disease joke:laughter frost:ice sun:heat poison:death lamp:light battle:death drought:hunger
 storm:rain
 
-owner | the {x} hurt [MASK] hand . | the {x} lost [MASK] money . | the {x} opened [MASK] eyes .
-king:his queen:her father:his mother:her boy:his girl:her uncle:his aunt:her prince:his princess:her husband:his
-wife:her man:his woman:her lord:his lady:her
-
-name_owner | {x} hurt [MASK] hand . | {x} lost [MASK] money . | {x} opened [MASK] eyes .
-john:his mary:her peter:his anna:her paul:his jane:her thomas:his elizabeth:her george:his sarah:her robert:his
-margaret:her william:his alice:her
-
 use | you can [MASK] the {x} . | they wanted to [MASK] the {x} . | we will [MASK] the {x} .
 water:drink milk:drink beer:drink bread:eat apple:eat meat:eat cake:eat book:read letter:read newspaper:read song:sing
 car:drive truck:drive dress:wear coat:wear hat:wear
-
-deed | the {x} began to [MASK] . | the {x} knows how to [MASK] . | all day long the {x} will [MASK] .
-singer:sing teacher:teach writer:write painter:paint cook:cook hunter:hunt soldier:fight driver:drive priest:pray
-thief:steal king:rule student:study player:play
 
 aim | they went to the [MASK] to {x} . | if you want to {x} , go to the [MASK] . | the place to {x} is the [MASK] .
 pray:church learn:school sleep:bed cook:kitchen swim:sea study:school work:office dance:hall fish:river shop:market
@@ -175,46 +163,6 @@ dog:four cat:four bird:two man:two horse:four cow:four ant:six woman:two wolf:fo
 cover | the body of the {x} is covered with [MASK] . | the {x} has [MASK] all over . | look at the [MASK] of the {x} .
 bird:feathers fish:scales dog:hair cat:hair tree:bark man:skin sheep:wool eagle:feathers horse:hair woman:skin
 duck:feathers
-
-capital_of | {x} is the capital of [MASK] . | {x} is the first city of [MASK] . | the country of {x} is [MASK] .
-paris:france rome:italy london:england berlin:germany delhi:india moscow:russia tokyo:japan vienna:austria
-athens:greece dublin:ireland
-
-adverb | one who is {x} does it [MASK] . | it is {x} , so it goes [MASK] . | if they are {x} they work [MASK] .
-quick:quickly slow:slowly careful:carefully easy:easily happy:happily quiet:quietly free:freely strong:strongly
-deep:deeply sudden:suddenly
-
-superlative | this is {x} , but that is the [MASK] of all . | if not {x} , then the [MASK] . | {x} or even [MASK] .
-big:biggest good:best bad:worst long:longest high:highest old:oldest large:largest small:smallest young:youngest
-great:greatest early:earliest
-
-participle | they {x} it , as it was [MASK] before . | to {x} is not to be [MASK] . | if we {x} it , it was [MASK] .
-take:taken write:written give:given see:seen know:known make:made build:built find:found break:broken hold:held
-lead:led throw:thrown
-
-gerund | they like to {x} , so they are [MASK] . | if you {x} , you are [MASK] . | all who can {x} love [MASK] .
-run:running walk:walking sing:singing write:writing read:reading play:playing swim:swimming talk:talking
-fight:fighting work:working dance:dancing sleep:sleeping
-
-many | here is one {x} , there are two [MASK] . | they had one {x} , we many [MASK] . | one {x} is not three [MASK] .
-cat:cats book:books tree:trees horse:horses ship:ships king:kings letter:letters woman:women foot:feet child:children
-flower:flowers bird:birds
-
-third_person | i {x} and he [MASK] too . | they {x} as she [MASK] . | we {x} , and so he [MASK] .
-go:goes see:sees make:makes take:takes have:has do:does know:knows come:comes live:lives find:finds say:says
-want:wants
-
-unlike | it is not {x} , it is [MASK] . | the opposite of {x} is [MASK] . | {x} or [MASK] , that is the question .
-known:unknown possible:impossible able:unable usual:unusual likely:unlikely happy:unhappy certain:uncertain
-expected:unexpected important:useless direct:indirect
-
-act | when they {x} , we speak of the [MASK] . | to {x} means to make the [MASK] . | they {x} , and the [MASK] is near .
-decide:decision move:movement agree:agreement arrive:arrival die:death live:life sing:song fly:flight marry:marriage
-choose:choice discover:discovery explain:explanation
-
-undo | do not {x} it , [MASK] it . | first they {x} it , then they [MASK] it . | some {x} it and others [MASK] it .
-open:close push:pull buy:sell win:lose love:hate start:stop give:take build:destroy raise:lower remember:forget
-send:receive
 
 many_together | many {x} together are the [MASK] . | the {x} make up the [MASK] . | without {x} there is no [MASK] .
 soldiers:army players:team trees:forest ships:fleet students:class houses:village books:library letters:word
@@ -240,7 +188,7 @@ elephant:big ant:small mouse:small mountain:big ocean:big bee:small palace:big c
 giant:big atom:small insect:small
 
 how_fast | the {x} is very [MASK] . | the {x} moves in the [MASK] way . | how [MASK] the {x} is !
-rocket:fast turtle:slow train:fast plane:fast car:fast ox:slow horse:fast bullet:fast river:slow wind:fast snow:slow
+rocket:fast turtle:slow train:fast plane:fast car:fast ox:slow horse:fast bullet:fast river:slow wind:fast
 
 how_hard | the {x} is very [MASK] . | the {x} feels [MASK] . | how [MASK] the {x} is !
 stone:hard iron:hard silk:soft rock:hard butter:soft steel:hard wool:soft skin:soft wood:hard bed:soft bone:hard
@@ -259,17 +207,17 @@ how_light | in the {x} it is [MASK] . | it was [MASK] in the {x} . | the {x} is 
 night:dark day:bright midnight:dark cave:dark morning:bright sun:bright tunnel:dark summer:bright grave:dark
 
 how_old | the {x} is very [MASK] . | everybody knows that the {x} is [MASK] . | the {x} looked quite [MASK] .
-baby:young grandfather:old child:young grandmother:old boy:young girl:young student:young king:old tower:old ruin:old
+baby:young grandfather:old child:young grandmother:old boy:young girl:young student:young tower:old ruin:old
 widow:old
 
 how_rich | the {x} is very [MASK] . | everybody knows that the {x} is [MASK] . | as always , the {x} was [MASK] .
-king:rich slave:poor merchant:rich lord:rich worker:poor farmer:poor peasant:poor prince:rich emperor:rich
+king:rich slave:poor merchant:rich lord:rich peasant:poor prince:rich emperor:rich
 servant:poor
 
 worth | the {x} was [MASK] . | they said that the {x} is [MASK] . | of course the {x} was [MASK] .
 hero:good thief:bad angel:good criminal:bad saint:good enemy:bad friend:good devil:bad victory:good pain:bad
 
-ruler | {x} ruled in [MASK] . | {x} was the leader of [MASK] . | under {x} there was war in [MASK] .
+ruler | {x} ruled in [MASK] . | {x} was the leader of [MASK] . | the people of {x} lived in [MASK] .
 caesar:rome elizabeth:england louis:france napoleon:france victoria:england lincoln:america washington:america
 
 religion | people in {x} are mostly [MASK] . | the religion in {x} is [MASK] . | in {x} they are often [MASK] .
@@ -281,23 +229,11 @@ biology:life astronomy:stars mathematics:numbers geography:earth physics:matter 
 theology:god philosophy:truth law:justice medicine:health
 
 side | {x} lies in the [MASK] of europe . | {x} is a country in the [MASK] . | in europe , {x} is [MASK] .
-norway:north italy:south spain:south sweden:north greece:south finland:north poland:east ireland:west portugal:south
+norway:north italy:south spain:south sweden:north greece:south finland:north poland:east ireland:west
 russia:east denmark:north
-
-preposition | they {x} [MASK] it . | we {x} [MASK] this . | people {x} [MASK] him .
-wait:for listen:to depend:on believe:in look:at agree:with belong:to care:about suffer:from rely:on think:of hope:for
-talk:about differ:from consist:of
-
-governed | he is {x} [MASK] it . | they were {x} [MASK] this . | she became {x} [MASK] him .
-afraid:of proud:of interested:in full:of famous:for similar:to different:from responsible:for married:to aware:of
-involved:in angry:with based:on due:to
 
 amount | they had one {x} of [MASK] . | he asked for the {x} of [MASK] . | give me the {x} of [MASK] .
 cup:tea glass:water bottle:wine piece:paper bar:chocolate bowl:soup pair:shoes bunch:flowers sheet:paper barrel:oil
-
-done_to | they {x} the [MASK] . | we {x} the [MASK] every day . | to {x} takes the [MASK] .
-drive:car read:book sing:song wear:dress ride:horse drink:water climb:mountain open:door eat:food play:game fight:war
-write:letter
 
 done_by | the [MASK] {x} . | at last the [MASK] {x} . | we saw that the [MASK] {x} .
 sailed:ship ruled:king taught:teacher fought:army burned:fire blew:wind rang:bell landed:plane voted:people grew:tree

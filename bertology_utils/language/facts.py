@@ -28,11 +28,11 @@ fly:insect butterfly:insect dog:animal horse:animal lion:animal cow:animal rose:
 daisy:flower oak:tree pine:tree apple:fruit banana:fruit lemon:fruit cherry:fruit carrot:vegetable potato:vegetable
 onion:vegetable hammer:tool saw:tool axe:tool piano:instrument violin:instrument guitar:instrument car:vehicle
 truck:vehicle bus:vehicle snake:reptile lizard:reptile orange:fruit pear:fruit plum:fruit fig:fruit drum:instrument
-organ:instrument horn:instrument bell:instrument van:vehicle wagon:vehicle cab:vehicle cod:fish bass:fish carp:fish
+organ:instrument horn:instrument bell:instrument van:vehicle wagon:vehicle cab:vehicle cod:fish carp:fish
 palm:tree ash:tree fir:tree cat:animal goat:animal camel:animal tiger:animal elephant:animal pig:animal sheep:animal
 wolf:animal bear:animal fox:animal mouse:animal lamb:animal church:building house:building castle:building
 palace:building hotel:building museum:building school:building theatre:building temple:building tower:building
-hospital:building prison:building factory:building novel:book bible:book dictionary:book guide:book tea:drink
+hospital:building prison:building factory:building novel:book bible:book dictionary:book tea:drink
 coffee:drink wine:drink beer:drink""",
     "sound": """
 dog:bark cat:meow lion:roar wolf:howl duck:quack horse:neigh sheep:bleat frog:croak snake:hiss bird:sing bee:buzz""",
@@ -48,8 +48,8 @@ brave:afraid""",
 grass:green snow:white blood:red coal:black milk:white sky:blue sun:yellow leaves:green cherries:red tomatoes:red
 bananas:yellow lemons:yellow clouds:white soil:brown strawberries:red gold:yellow ravens:black chocolate:brown
 emeralds:green frogs:green roses:red apples:red pigs:pink bones:white teeth:white mice:grey rats:grey wolves:grey
-bears:brown horses:brown sheep:white trees:green plants:green shadows:black stars:white lips:red nuts:brown
-oceans:blue stones:grey priests:black potatoes:brown peas:green forests:green meadows:green nights:black sailors:blue
+bears:brown horses:brown sheep:white trees:green plants:green stars:white lips:red nuts:brown
+oceans:blue stones:grey potatoes:brown peas:green forests:green meadows:green nights:black
 cotton:white salt:white sugar:white paper:white rice:white ice:white butter:yellow corn:yellow sand:yellow wood:brown
 coffee:black tea:brown smoke:grey ash:grey ink:black fire:red wine:red lead:grey flour:white bread:brown cheese:yellow
 water:blue""",
@@ -78,7 +78,7 @@ SIZES = (
     ("bee", "bird", "fox", "sheep", "bull", "truck", "tower"),
     ("cell", "insect", "rat", "baby", "woman", "giant"),
     ("finger", "hand", "boy", "man", "lion", "camel"),
-    ("leaf", "flower", "dress", "bag", "window", "garden", "field", "forest"),
+    ("leaf", "flower", "dress", "bag", "door", "garden", "field", "forest"),
     ("letter", "bottle", "gun", "desk", "van", "barn", "palace"),
 )
 

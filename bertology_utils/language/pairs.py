@@ -306,15 +306,18 @@ def _neutral_pair(grammar: Grammar, npi: str, structure: str) -> MinimalPair:
 # Reflexives and determiners -------------------------------------------------------------------------------------------
 
 
-def reflexive_pairs(n: int, attractors: int = 0, seed: int = 0, split: str = "train") -> list[MinimalPair]:
-    """A reflexive that matches its antecedent in gender and number, or mismatches in one of them.
+def reflexive_pairs(
+    n: int, attractors: int = 0, mismatch: str = "mixed", seed: int = 0, split: str = "train"
+) -> list[MinimalPair]:
+    """A reflexive that matches its antecedent in gender and number, or mismatches in one of them, or each by turns.
 
     After marvin2018targeted. With `attractors` = 1 an object relative clause brings in a noun that would match
     the bad form.
     """
     _check("attractors", attractors, (0, 1))
-    grammar = Grammar(split, seed)
-    return _mixed(grammar, [_reflexive_pair(grammar, attractors, ("gender", "number")[i % 2]) for i in range(n)])
+    _check("mismatch", mismatch, ("gender", "number", "mixed"))
+    grammar, kinds = Grammar(split, seed), ("gender", "number") if mismatch == "mixed" else (mismatch,)
+    return _mixed(grammar, [_reflexive_pair(grammar, attractors, kinds[i % len(kinds)]) for i in range(n)])
 
 
 def _reflexive_pair(grammar: Grammar, attractors: int, mismatch: str) -> MinimalPair:

@@ -39,7 +39,7 @@ def test_the_planted_scheme_wins(tiny, sentences, monkeypatch):
     rng = np.random.default_rng(1)
     table = {w: rng.normal(size=6) for s in train + test for w in s.words}
     vectors = [np.stack([table[w] for w in s.words]) for s in train + test]
-    fillers = products._components(vectors, 6)
+    fillers = products._components(vectors, len(train), 6)
     made, _ = products.bindings(train + test, fillers, "right_to_left")
     target = torch.tensor(made @ rng.normal(size=(made.shape[1], 16)))
     monkeypatch.setattr(products, "sentence_vectors", lambda *_: target[None])

@@ -176,19 +176,32 @@ def applicable_separator_mass(
 ) -> dict[str, np.ndarray]:
     """[SEP] mass of the heads of relations, from words to which a head's relation applies and from the others.
 
-    `applicable`, `not_applicable`: words apply as the one that attends, the dependent or the head, by the direction of
-    a score. `head`, `offset`: whether it finds the relation, and the best fixed offset does. All by sentence.
+    Heads count alike, however often their relations occur. `applicable`, `not_applicable`: words apply as the one that
+    attends, the dependent or the head, by the direction of a score. `head`, `offset`: whether it finds the relation,
+    and the best fixed offset does. All by sentence.
     """
-    found: dict[str, list[tuple[float, int]]] = {"applicable": [], "not_applicable": []}
+    found: dict[str, list[list[tuple[float, int]]]] = {
+        name: [[] for _ in scores] for name in ("applicable", "not_applicable")
+    }
     for index, encoding, maps in attention_maps(specimen, [list(s.words) for s in sentences]):
         separator = np.array(encoding.input_ids) == specimen.tokenizer.sep_token_id
-        for score in scores:
+        for head, score in enumerate(scores):
             sources = _sources(sentences[index], score)
             mass = maps[score.layer - 1, score.head][:, separator].sum(-1).numpy()
             for piece, word in enumerate(encoding.word_ids):
                 if word is not None:
-                    found["applicable" if word in sources else "not_applicable"].append((float(mass[piece]), index))
-    return {name: by_unit(*zip(*values, strict=True)) for name, values in found.items()} | hit_samples(*scores)
+                    kind = "applicable" if word in sources else "not_applicable"
+                    found[kind][head].append((float(mass[piece]), index))
+    return {name: _heads_alike(values) for name, values in found.items()} | hit_samples(*scores)
+
+
+def _heads_alike(by_head: Sequence[Sequence[tuple[float, int]]]) -> np.ndarray:
+    """The mean over heads of their mean over (value, sentence), by sentence."""
+    parts = [np.array(found) for found in by_head]
+    each = sum(map(len, parts)) / len(parts)
+    off = [(part[:, 0] - part[:, 0].mean()) * each / len(part) for part in parts]
+    mean = np.mean([part[:, 0].mean() for part in parts])
+    return by_unit(mean + np.concatenate(off), np.concatenate([part[:, 1] for part in parts]).astype(int))
 
 
 def _sources(sentence, score: RelationScore) -> set[int]:
