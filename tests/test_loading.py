@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from bertology_utils import anatomy, cli
 from bertology_utils.activations import vectors_at, word_vectors
 from bertology_utils.chapter import Chapter
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments import cloze
+from bertology_utils.instruments import cloze, error_budget
 from bertology_utils.instruments.attention import attention_maps, head_statistics
 from bertology_utils.models import load, with_attention
 from bertology_utils.running import checking, runner
@@ -289,6 +291,28 @@ def test_the_check_is_a_table_of_numbers(bert, tmp_path, capsys):
     assert cli.main(["check", str(bert), "--root", str(root)]) == 0
     out = capsys.readouterr().out
     assert "fails" not in out and "left out" not in out and out.count("holds") == 8
+
+
+def test_code_that_a_model_brings_is_not_run_and_told(copy):
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"auto_map": {"AutoModelForMaskedLM": "own.Model"}}))
+    (copy / "own.py").write_text("raise SystemExit")
+    (part,) = [part for part in error_budget.error_budget(str(copy)) if "code" in part.part]
+    assert part.holds and part.found == "not run, read as transformers' own bert"
+
+
+def test_scores_that_are_no_numbers_fail_the_check_wherever_they_stand(bert, monkeypatch):
+    found = iter([1.0, float("nan")])
+    monkeypatch.setattr(error_budget, "_plain_score", lambda *_: next(found))
+    (part,) = error_budget._plain(load(str(bert)))
+    assert part.found == "nan" and not part.holds
+
+
+def test_checks_at_the_same_time_wait_for_each_other(tmp_path):
+    code = "import sys; from pathlib import Path; from bertology_utils.running import checking\n"
+    code += "for _ in range(300): checking.keep(Path(sys.argv[1]), 'absent/model', [])"
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(2)]
+    assert [process.wait() for process in processes] == [0, 0]
 
 
 def test_what_a_model_lacks_is_told_and_its_claims_are_left_out(tmp_path):
