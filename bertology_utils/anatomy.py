@@ -156,7 +156,8 @@ def _change_by_padding(model: PreTrainedModel, inputs: Inputs, states: tuple[tor
         model, {"input_ids": ids, "attention_mask": (torch.arange(length + PADDING) < length)[None].long()}
     )
     pairs = zip(states, padded, strict=True)
-    return max(((a - b[:, :length]).abs().max() / a.abs().max().clamp(min=1e-30)).item() for a, b in pairs)
+    changes = [(a - b[:, :length]).abs().max() / a.abs().max().clamp(min=1e-30) for a, b in pairs]
+    return torch.stack(changes).max().item()  # of which one that is no number is the largest
 
 
 def _maps(model: PreTrainedModel, inputs: Inputs) -> tuple[torch.Tensor, ...] | None:

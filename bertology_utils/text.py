@@ -4,7 +4,8 @@ Sentences are sequences of words. A word may fall into several pieces; `word_ids
 (None for special pieces), so nothing here slices off first and last positions.
 """
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,15 +67,22 @@ def encode_words(
 
 
 def require_words(sentences: Sequence[Words]) -> None:
-    """Raises `BertologyError` where a text stands in the place of words: Python would read it letter by letter."""
+    """Raises `BertologyError` where a text stands in the place of words, which Python would read letter by letter, or
+    what has no order or can be read only once, such as a generator."""
+    if isinstance(sentences, Iterator | Set):
+        raise BertologyError(f"Sentences are given as a list, not as a {type(sentences).__name__}.")
     for text in [sentences] if isinstance(sentences, str) else sentences:
-        if isinstance(text, str) or not all(isinstance(word, str) for word in text):
+        if isinstance(text, str | Iterator | Set) or not all(isinstance(word, str) for word in text):
             raise BertologyError(f"A sentence is given as a list of its words, not as {text!r:.60}.")
 
 
 def require_place(sentence: Words, place: int) -> None:
     """Raises `BertologyError` where a sentence has no word at a place; Python would count backwards from the end."""
-    if not 0 <= place < len(sentence):
+    try:
+        inside = 0 <= operator.index(place) < len(sentence)
+    except TypeError:
+        raise BertologyError(f"The place of a word is a whole number, not {place!r:.60}.") from None
+    if not inside:
         raise BertologyError(f"There is no word {place} in a sentence of {len(sentence)} words, counted from 0.")
 
 

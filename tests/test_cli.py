@@ -5,9 +5,10 @@ import json
 
 import pytest
 from notebook_project import add_notebook, make_project
+from rich.console import Console
 
 from bertology_utils import cli
-from bertology_utils.cli import chapters
+from bertology_utils.cli import chapters, common
 from bertology_utils.pages import build, numbers
 from bertology_utils.project import Job, plan
 from bertology_utils.running import runner
@@ -146,3 +147,12 @@ def test_the_readme_is_filled_by_the_command(root, capsys):
     readme.write_text("\n".join(["before", *numbers.MARKS]), encoding="utf-8")
     assert cli.main(["ledger", "--readme", str(readme), "--root", str(root)]) == 0
     assert "| **0** of 0 |" in readme.read_text(encoding="utf-8")
+
+
+def test_cells_break_neither_lines_nor_the_table_of_a_terminal(capsys, monkeypatch):
+    common.show(["a\tb"], [("[/red] :dog:\n[bold]x",)])
+    assert capsys.readouterr().out == "a b\n[/red] :dog: [bold]x\n"
+    monkeypatch.setattr(common, "Console", lambda **settings: Console(force_terminal=True, width=60, **settings))
+    common.show(["[b]a"], [("[/red] :dog:\n[bold]x",)])
+    out = capsys.readouterr().out
+    assert "[b]a" in out and "[/red] :dog: [bold]x" in out

@@ -1,7 +1,10 @@
 """Models and tokenizers as somebody else saved them: each is read as it is, or refused in one line."""
 
+import dataclasses
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,11 +16,11 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import AutoTokenizer, BertConfig, BertLMHeadModel, BertModel, GPT2Config, GPT2LMHeadModel, T5Config
 
-from bertology_utils import cli
+from bertology_utils import anatomy, cli
 from bertology_utils.activations import vectors_at, word_vectors
 from bertology_utils.chapter import Chapter
 from bertology_utils.errors import BertologyError
-from bertology_utils.instruments import cloze
+from bertology_utils.instruments import cloze, error_budget
 from bertology_utils.instruments.attention import attention_maps, head_statistics
 from bertology_utils.models import load, with_attention
 from bertology_utils.running import checking, runner
@@ -117,11 +120,20 @@ def test_scores_and_vectors_do_not_depend_on_the_batch_where_padding_is_mixed_in
         assert specimen.anatomy.mixes_padding and torch.allclose(together, word_vectors(specimen, [WORDS[-2:]])[0])
 
 
+def test_padding_that_makes_states_no_numbers_is_seen(tmp_path, monkeypatch):
+    specimen = load(str(save_model("bert", tmp_path)))
+    states = [torch.ones(1, 12, 32), torch.ones(1, 12, 32)]
+    padded = [torch.ones(1, 17, 32), torch.full((1, 17, 32), float("nan"))]
+    monkeypatch.setattr(anatomy, "_states", lambda *_: padded)
+    change = anatomy._change_by_padding(specimen.model, {"input_ids": torch.ones(1, 12, dtype=torch.long)}, states)
+    assert dataclasses.replace(specimen.anatomy, padding=change).mixes_padding
+
+
 def test_head_geometry_is_that_of_the_maps(tmp_path):
     specimen = with_attention(load(str(save_model("convbert", tmp_path))), "eager")
     assert specimen.model.config.num_attention_heads == 4 and specimen.heads == 2
     assert head_statistics(specimen, [WORDS])["previous"].shape == (1, 2, 2)
-    refused(lambda: next(attention_maps(specimen, [WORDS], weighting="norm")), "projects the heads' values")
+    refused(lambda: next(attention_maps(specimen, [WORDS], weighting="norm")), "projects its values")
 
 
 def test_windows_of_attention_are_not_taken_for_maps(tmp_path):
@@ -232,6 +244,18 @@ CALLS = [
     lambda s: encode_words(s, [WORDS], ["the dog runs"]),
     lambda s: encode_words(s, [WORDS], [WORDS, WORDS]),
     lambda s: encode_words(s, [["the", None]]),
+    lambda s: encode_words(s, iter([WORDS])),
+    lambda s: encode_words(s, {tuple(WORDS)}),
+    lambda s: encode_words(s, [set(WORDS)]),
+    lambda s: encode_words(s, [iter(WORDS)]),
+    lambda s: cloze.pseudo_log_likelihood(s, map(str.split, ["the dog runs"])),
+    lambda s: cloze.fill_in(s, iter([["The", "[MASK]"]])),
+    lambda s: cloze.fill_in(s, [["The", "[MASK]"]], candidates="dogs"),
+    lambda s: cloze.answerable(s, ["dogs"]),
+    lambda s: cloze.hits_at(s, cloze.fill_in(s, [["The", "[MASK]"]]), ["dogs"]),
+    lambda s: cloze.word_scores(s, [WORDS], only=[1.5]),
+    lambda s: cloze.word_scores(s, [WORDS], only=["1"]),
+    lambda s: vectors_at(s, [WORDS], [None]),
     lambda s: next(attention_maps(s, ["the dog runs"])),
 ]
 
@@ -239,6 +263,13 @@ CALLS = [
 @pytest.mark.parametrize("call", CALLS)
 def test_a_text_for_words_and_a_place_outside_are_refused(call, tiny):
     refused(lambda: call(tiny), "")
+
+
+def test_numpy_words_and_places_are_those_of_lists(tiny):
+    given = cloze.word_log_probability(tiny, np.array([WORDS]), np.array([1]), np.array([["dogs", "the"]]))
+    expected = cloze.word_log_probability(tiny, [WORDS], [1], [["dogs", "the"]])
+    np.testing.assert_array_equal(given.log_probabilities, expected.log_probabilities)
+    assert torch.equal(vectors_at(tiny, [tuple(WORDS)], np.array([2])), vectors_at(tiny, [WORDS], [2]))
 
 
 # --- the check ------------------------------------------------------------------------------------------------------
@@ -260,6 +291,28 @@ def test_the_check_is_a_table_of_numbers(bert, tmp_path, capsys):
     assert cli.main(["check", str(bert), "--root", str(root)]) == 0
     out = capsys.readouterr().out
     assert "fails" not in out and "left out" not in out and out.count("holds") == 8
+
+
+def test_code_that_a_model_brings_is_not_run_and_told(copy):
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"auto_map": {"AutoModelForMaskedLM": "own.Model"}}))
+    (copy / "own.py").write_text("raise SystemExit")
+    (part,) = [part for part in error_budget.error_budget(str(copy)) if "code" in part.part]
+    assert part.holds and part.found == "not run, read as transformers' own bert"
+
+
+def test_scores_that_are_no_numbers_fail_the_check_wherever_they_stand(bert, monkeypatch):
+    found = iter([1.0, float("nan")])
+    monkeypatch.setattr(error_budget, "_plain_score", lambda *_: next(found))
+    (part,) = error_budget._plain(load(str(bert)))
+    assert part.found == "nan" and not part.holds
+
+
+def test_checks_at_the_same_time_wait_for_each_other(tmp_path):
+    code = "import sys; from pathlib import Path; from bertology_utils.running import checking\n"
+    code += "for _ in range(300): checking.keep(Path(sys.argv[1]), 'absent/model', [])"
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(2)]
+    assert [process.wait() for process in processes] == [0, 0]
 
 
 def test_what_a_model_lacks_is_told_and_its_claims_are_left_out(tmp_path):

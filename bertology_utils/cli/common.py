@@ -1,6 +1,7 @@
 """What commands share: the application, their common options, the book to work on, and tables. Depends on `project`."""
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -47,10 +48,11 @@ def prepare_transformers(online: bool) -> None:
 
 
 def show(columns: list[str], rows: list[tuple[str, ...]]) -> None:
-    """A table on a terminal, tab-separated lines elsewhere."""
-    console = Console()
+    """A table on a terminal, tab-separated lines elsewhere; names may hold what would be a tab, a line or a colour."""
+    columns, *rows = [tuple(re.sub(r"[\t\r\n]", " ", cell) for cell in row) for row in (columns, *rows)]
+    console = Console(markup=False, emoji=False)
     if not console.is_terminal:
-        print("\n".join("\t".join(row) for row in [tuple(columns), *rows]))
+        print("\n".join("\t".join(row) for row in [columns, *rows]))
         return
     table = Table(*columns, box=None)
     for row in rows:

@@ -55,7 +55,7 @@ def check(
     from bertology_utils.project import embedded_models, resolve_model
 
     folder = book_folder(root)
-    names = [resolve_model(folder, name, online) for name in models or embedded_models(folder)]
+    names = list(dict.fromkeys(resolve_model(folder, name, online) for name in models or embedded_models(folder)))
     prepare_transformers(online)
     from bertology_utils.running.checking import checked, lacking
 
@@ -100,14 +100,15 @@ def score(
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise BertologyError(f"{picture} is neither svg nor png.")
     prepare_transformers(online)
-    from bertology_utils.instruments.grammaticality import compare, load_suite, record
+    from bertology_utils.instruments.grammaticality import KEYS, compare, load_suite, record
     from bertology_utils.pretraining.card import add_grammar
     from bertology_utils.provenance import origin
 
     if out is not None:
-        read_csv(out, ["model"])  # a file that is no such table is told before anything is scored
+        read_csv(out, KEYS)  # a file that is no such table is told before anything is scored
     asked = load_suite(suite or "zorro", pairs, seed)
     names = [one for name in names for one in [*(stored_steps(name, homes[name]) if steps else ()), name]]
+    names = list(dict.fromkeys(names))
     scored = []
     for name, rows in zip(names, compare(names, asked, origin(folder)), strict=True):
         show(list(SCORE_HEADS), [score_row(row) for row in rows])

@@ -28,6 +28,9 @@ PAIRED = {"sentence_good": "sentence_bad", "sen": "wrong_sen", "good": "bad", "g
 """Columns of the acceptable sentence and of the other one: BLiMP's, MultiBLiMP's, and what people call their own."""
 
 PARADIGMS = ("UID", "phenomenon", "Domain", "paradigm")
+EWOK = ("Context1", "Context2", "Target1", "Target2")
+COMPS = ("prefix_acceptable", "prefix_unacceptable", "property_phrase")
+COLUMNS = {name.lower(): name for name in (*PAIRED, *PAIRED.values(), *PARADIGMS, *EWOK, *COMPS)}
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def read_suite(path: Path) -> list[Item]:
     if not path.is_dir():
         return _read_file(path)
     files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
-    files = [file for file in files if not file.name.upper().startswith(("LICENSE", "README"))]
+    files = [file for file in files if not file.name.upper().startswith(("LICENSE", "README", "."))]
     if not files:
         raise BertologyError(f"The folder {path} has no file that ends in {', '.join(SUFFIXES)}.")
     return [item for file in files for item in _read_file(file)]
@@ -101,7 +104,7 @@ def _pair(paradigm: str, good: str, bad: str, where: str) -> Item:
 
 def _alternating(text: str, path: Path) -> Iterator[Item]:
     """Zorro's: odd lines are unacceptable, each followed by its acceptable counterpart."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) % 2:
         raise BertologyError(f"{path} has {len(lines)} sentences: pairs of lines are needed, the unacceptable first.")
     for number, (bad, good) in enumerate(zip(lines[::2], lines[1::2], strict=True)):
@@ -111,9 +114,13 @@ def _alternating(text: str, path: Path) -> Iterator[Item]:
 def _table(text: str, path: Path) -> Iterator[Item]:
     """Rows by the columns of one of the formats; a table of two columns without such names has the good one first."""
     tabs = path.suffix == ".tsv"
-    rows = list(csv.reader(StringIO(text), delimiter="\t" if tabs else ",",
-                           quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL))  # fmt: skip
+    try:
+        rows = list(csv.reader(StringIO(text), delimiter="\t" if tabs else ",",
+                               quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL))  # fmt: skip
+    except csv.Error as error:
+        raise BertologyError(f"{path} is no table: {error}.") from None
     head, body = (rows[0], rows[1:]) if rows else ([], [])
+    head = [COLUMNS.get(name.strip().lower(), name) for name in head]
     if _form(head) is None:
         if {len(row) for row in rows} - {0} != {2}:
             raise BertologyError(
@@ -131,10 +138,10 @@ def _table(text: str, path: Path) -> Iterator[Item]:
 
 
 def _json_lines(text: str, path: Path) -> Iterator[Item]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                row = json.loads(line)
+                row = _parsed(line)
             except ValueError:
                 raise BertologyError(f"{path}:{number}: no json.") from None
             if not isinstance(row, dict) or _form(row) is None:
@@ -142,22 +149,40 @@ def _json_lines(text: str, path: Path) -> Iterator[Item]:
             yield _item(row, path, number)
 
 
+def _parsed(text: str) -> Any:
+    """JSON whose texts can be written again. Raises `ValueError`: half a character, or too many brackets, are none."""
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError from None
+    return value
+
+
 def _form(row: Sequence[str] | Mapping[str, Any]) -> Callable[[Mapping[str, str], str, str], Item] | None:
     """Which format has these columns."""
-    if all(f"{part}{i}" in row for part in ("Context", "Target") for i in (1, 2)):
+    if set(EWOK) <= set(row):
         return _two_by_two
-    if {"prefix_acceptable", "prefix_unacceptable", "property_phrase"} <= set(row):
+    if set(COMPS) <= set(row):
         return _concepts
     return _sentences if any(good in row and bad in row for good, bad in PAIRED.items()) else None
 
 
 def _item(row: Mapping[str, Any], path: Path, line: int) -> Item:
     texts = {key: value for key, value in row.items() if isinstance(value, str)}
-    paradigm = next((texts[key] for key in PARADIGMS if texts.get(key)), path.stem)
+    names = (_printable(texts.get(key, "")) for key in PARADIGMS)
     try:
-        return _form(row)(texts, paradigm, f"{path}:{line}")
+        item = _form(row)(texts, next(filter(None, names), _printable(path.stem)), f"{path}:{line}")
     except KeyError as error:
         raise BertologyError(f"{path}:{line}: {error} is no text.") from None
+    if any(passage.start == passage.end for passage in item.passages):
+        raise BertologyError(f"{path}:{line}: what is to be scored is empty.")
+    return item
+
+
+def _printable(name: str) -> str:
+    """A name in one line: tables and pictures take no control characters."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
 
 
 def _sentences(row: Mapping[str, str], paradigm: str, where: str) -> Item:
@@ -183,12 +208,12 @@ def _two_by_two(row: Mapping[str, str], paradigm: str, where: str) -> Item:
 def _json(text: str, path: Path) -> Iterator[Item]:
     """SyntaxGym (gauthier2020syntaxgym): sentences in regions, and predictions about surprisals of regions."""
     try:
-        content = json.loads(text)
-        name = str(content.get("meta", {}).get("name") or path.stem)
-        formulas = [one["formula"] for one in content["predictions"]]
+        content = _parsed(text)
+        name = _printable(str(content.get("meta", {}).get("name") or path.stem))
+        formulas = [one["formula"].strip() for one in content["predictions"]]
         items = [
             {
-                condition["condition_name"]: [region["content"] for region in _in_order(condition["regions"])]
+                condition["condition_name"]: [region["content"].split() for region in _in_order(condition["regions"])]
                 for condition in item["conditions"]
             }
             for item in content["items"]
@@ -218,17 +243,19 @@ class Formula:
         code = re.sub(r"(\d+|\*)\s*;\s*%([^%]+)%", lambda m: f"r{self.regions.index(m.groups())}", text)
         code = code.translate(str.maketrans("[]", "()")).replace("&", " and ").replace("|", " or ")
         try:
-            self.tree = ast.parse(re.sub(r"(?<![<>=])=(?!=)", "==", code).strip(), mode="eval").body
+            self.tree = ast.parse(re.sub(r"(?<![<>=])=(?!=)", "==", code), mode="eval").body
             self.judge([0.0] * len(self.regions))
         except (SyntaxError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
-            raise BertologyError(f"{path}: the prediction '{text}' cannot be read.") from None
+            raise BertologyError(f"{path}: the prediction '{text:.200}' cannot be read.") from None
+        if not self.regions:
+            raise BertologyError(f"{path}: the prediction '{text:.200}' is about no region.")
 
-    def passages(self, conditions: Mapping[str, Sequence[str]]) -> Iterator[Passage]:
+    def passages(self, conditions: Mapping[str, Sequence[Sequence[str]]]) -> Iterator[Passage]:
         """The region of each name in the formula, within its sentence."""
         for region, condition in self.regions:
             if condition not in conditions:
                 raise BertologyError(f"{self.path}: an item has no condition '{condition}'.")
-            words = [content.split() for content in conditions[condition]]
+            words = conditions[condition]
             if region != "*" and not 0 < int(region) <= len(words):
                 raise BertologyError(f"{self.path}: '{condition}' has no region {region}.")
             first, last = (0, len(words)) if region == "*" else (int(region) - 1, int(region))

@@ -36,10 +36,12 @@ def accuracies(rows: Sequence[Mapping[str, Any]]) -> Drawing:
     axes.plot([row["best_rule"] for row in ordered], lines, "|", color=CONTROL, markersize=11, label="best rule")
     for number, model in enumerate(models):
         _draw(axes, [row for row in rows if row["model"] == model], places, number, len(models))
-    axes.set_yticks(lines, [row["paradigm"].replace("_", " ") for row in ordered])
+    axes.set_yticks(lines, [row["paradigm"].replace("_", " ") for row in ordered], parse_math=False)
     axes.set_xlim(0, 100)
     axes.set_xlabel("judged rightly, per cent")
-    drawing.legend(loc="outside lower center", ncols=4, frameon=False)
+    legend = drawing.legend(loc="outside lower center", ncols=4, frameon=False)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
     return drawing
 
 

@@ -9,7 +9,7 @@ sorted by length and run in batches of a bounded number of pieces; the vocabular
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -322,19 +322,26 @@ def hits_at(specimen: Specimen, completions: Completions, answers: Sequence[Sequ
 
     An answer that is not one known piece can never be hit; leave such items out with `answerable` and say how many.
     """
-    ids = [{single_piece(specimen, word) for word in words} for words in answers]
+    ids = [_single_pieces(specimen, words) for words in answers]
     return np.array([bool(good & set(row[:k].tolist())) for good, row in zip(ids, completions.ids, strict=True)])
 
 
 def answerable(specimen: Specimen, answers: Sequence[Sequence[str]]) -> np.ndarray:
     """Booleans (items,): at least one of the item's answers is a single known piece."""
-    return np.array([any(single_piece(specimen, word) is not None for word in words) for words in answers])
+    return np.array([bool(_single_pieces(specimen, words)) for words in answers])
+
+
+def _single_pieces(specimen: Specimen, words: Iterable[str]) -> set[int]:
+    """Ids of those words that are one known piece. Raises `BertologyError` for a text in place of words."""
+    if isinstance(words, str):
+        raise BertologyError(f"Words are given as a list, not as {words!r:.60}.")
+    return {single_piece(specimen, word) for word in words} - {None}
 
 
 def _allowed_ids(specimen: Specimen, candidates: Sequence[str] | None) -> torch.Tensor | None:
     if candidates is None:
         return None
-    ids = {single_piece(specimen, word) for word in candidates} - {None}
+    ids = _single_pieces(specimen, candidates)
     if not ids:
         raise BertologyError("None of the candidates is a single piece of this model's vocabulary.")
     return torch.tensor(sorted(ids))

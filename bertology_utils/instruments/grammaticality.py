@@ -48,6 +48,8 @@ RULES = ("length", "frequency", "unigram", "blind")
 """The baselines of `baselines`."""
 
 COUNTS = ("contrasts", "left_out")
+KEYS = ("model", "paradigm", "accuracy")
+"""Columns that a table must have which `record` adds to."""
 
 Scores = dict[str, Measurement]
 """Share of pairs judged rightly: the average over paradigms under `AVERAGE`, then each paradigm."""
@@ -78,6 +80,8 @@ def load_suite(name: str | Path = "zorro", pairs: int | None = None, seed: int =
         sha256 = loaded.sha256
     for pair in loaded:
         grouped.setdefault(pair.paradigm if isinstance(pair, Item) else pair.phenomenon, []).append(pair)
+    if AVERAGE in grouped:
+        raise BertologyError(f"A paradigm of '{name}' is called '{AVERAGE}', which is the name of the mean of all.")
     if pairs is None:
         return Suite(grouped, name, sha256, None)
     rng = np.random.default_rng(seed)
@@ -110,8 +114,8 @@ def judgements_by_measure(specimen: Specimen, pairs: Sequence[MinimalPair | Item
     items = as_items(pairs)
     passages = passages_of(items)
     sums, within = passage_scores(specimen, passages), passage_scores(specimen, passages, "within_word_l2r")
-    words = np.array([passage.end - passage.start for passage in passages])
-    pieces = np.array([len(ids) for ids in pieces_of(specimen, passages)])
+    words = np.array([max(passage.end - passage.start, 1) for passage in passages])  # a region may be empty
+    pieces = np.array([max(len(ids), 1) for ids in pieces_of(specimen, passages)])
     scores = {"sum": sums, "per_word": sums / words, "per_piece": sums / pieces, "within_word": within}
     return {measure: _judged(items, values) for measure, values in scores.items()}
 
@@ -208,7 +212,8 @@ def contrasts(pairs: Sequence[MinimalPair | Item]) -> int:
 
     Whoever likes pieces regardless of context gives one answer to each, so that few of them make all or nothing.
     """
-    counts = [[Counter(passage.words) for passage in item.passages[:2]] for item in as_items(pairs)]
+    items = (item for item in as_items(pairs) if len(item.passages) > 1)  # others compare a region with a number
+    counts = [[Counter(passage.words) for passage in item.passages[:2]] for item in items]
     return len({(frozenset((good - bad).items()), frozenset((bad - good).items())) for good, bad in counts})
 
 
@@ -255,9 +260,13 @@ def share_of_folder(folder: Path, suite: Suite) -> dict[str, float]:
 
 
 def summarise(judged: Mapping[str, np.ndarray]) -> Scores:
-    """Measurements from the judgements (pairs,) of each paradigm; the average first, as a stratified mean."""
-    average = stratified_mean(list(judged.values()))
-    return {AVERAGE: average} | {name: mean_interval(values) for name, values in judged.items()}
+    """Measurements from the judgements (pairs,) of each paradigm; the average first, as a stratified mean.
+
+    With ties, the approximation of an interval would pass the ends at which shares end.
+    """
+    found = {AVERAGE: stratified_mean(list(judged.values()))}
+    found |= {name: mean_interval(values) for name, values in judged.items()}
+    return {name: replace(share, low=max(share.low, 0.0), high=min(share.high, 1.0)) for name, share in found.items()}
 
 
 def compare(names: Iterable[str], suite: Suite, origin: Mapping[str, str]) -> Iterator[list[dict]]:
@@ -340,8 +349,9 @@ def rule_columns(shares: Mapping[str, float]) -> dict[str, float]:
 
 
 def record(path: Path, rows: Iterable[dict]) -> None:
-    """Writes rows into a csv file, in place of earlier ones of the same models, which it keeps in order."""
+    """Writes rows into a csv file, in place of earlier ones of the same models, which it keeps in order, with any
+    columns of their own."""
     new = list(rows)
     replaced = {row["model"] for row in new}
-    kept = [row for row in read_csv(path, ["model"]) if row["model"] not in replaced]
-    write_csv(path, kept + new, new[0])
+    kept = [row for row in read_csv(path, KEYS) if row["model"] not in replaced]
+    write_csv(path, kept + new, dict.fromkeys(column for row in (new[0], *kept) for column in row if column))

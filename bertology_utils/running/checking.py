@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_json, write_json
+from bertology_utils.files import locked, read_json, write_json
 from bertology_utils.project import model_slug
 from bertology_utils.running.freshness import digest, file_hash, model_hashes, reachable_files
 
@@ -38,8 +38,10 @@ def checked(root: Path, model: str, before: Callable[[], None] = lambda: None) -
 
 
 def keep(root: Path, model: str, parts: list[dict[str, Any]]) -> None:
-    """Stores what a check found; a later one of the same files is not made."""
-    write_json(check_file(root, model), {"key": _key(model), "parts": parts})
+    """Stores what a check found; a later one of the same files is not made, one at the same time waits."""
+    file = check_file(root, model)
+    with locked(file.with_suffix(".lock")):
+        write_json(file, {"key": _key(model), "parts": parts})
 
 
 def check_file(root: Path, model: str) -> Path:

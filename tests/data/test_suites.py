@@ -50,6 +50,9 @@ def words(item):
         ("p.csv", "good,bad\na b,b a\n", "p"),
         ("p.csv", "bad,good\nb a,a b\n", "p"),
         ("p.csv", "\ufeffgood,bad\na b,b a\n", "p"),
+        ("p.csv", "Good, Bad\na b,b a\n", "p"),
+        ("p.txt", "b\u2028a\na\x85b\n", "p"),
+        ("p.jsonl", '{"sentence_good": "a\u2028b", "sentence_bad": "b a", "UID": "a\\tb\\n\\u0000"}\r\n', "a b"),
     ],
 )
 def test_two_sentences_in_every_format(tmp_path, name, text, paradigm):
@@ -107,6 +110,15 @@ def test_predictions_are_sums_and_comparisons(tmp_path, formula, surprisals, rig
         ("p.json", json.dumps(SYNTAXGYM | {"predictions": [{"formula": "__import__('os')"}]}), "cannot be read"),
         ("p.json", json.dumps(SYNTAXGYM | {"predictions": [{"formula": "(7;%bad%) > (2;%good%)"}]}), "no region 7"),
         ("p.json", json.dumps(SYNTAXGYM | {"predictions": [{"formula": "(2;%ugly%) > 0"}]}), "no condition 'ugly'"),
+        ("p.json", json.dumps(SYNTAXGYM | {"predictions": [{"formula": "3 > 2"}]}), "about no region"),
+        ("p.json", json.dumps(SYNTAXGYM | {"predictions": [{"formula": 3}]}), "no suite of SyntaxGym"),
+        ("p.json", json.dumps(SYNTAXGYM).replace('"The dogs"', "5"), "no suite of SyntaxGym"),
+        ("p.json", "[" * 100_000, "no suite of SyntaxGym"),
+        ("p.jsonl", "[" * 100_000, ":1: no json"),
+        ("p.jsonl", r'{"sentence_good": "a \ud800", "sentence_bad": "b"}', ":1: no json"),
+        ("p.jsonl", json.dumps(EWOK | {"Target1": " "}), ":1: what is to be scored is empty"),
+        ("p.jsonl", json.dumps(COMPS | {"property_phrase": ""}), ":1: what is to be scored is empty"),
+        ("p.csv", "good,bad\n" + "a " * 100_000 + ",b\n", "is no table"),
         ("p.txt", "one\ntwo\nthree\n", "3 sentences"),
         ("p.tsv", "a\tb\tc\n", "neither two columns"),
         ("p.tsv", "sen\twrong_sen\nonly one\n", ":2: 1 columns"),
@@ -122,6 +134,7 @@ def test_what_cannot_be_read_is_told_in_one_line(tmp_path, name, text, told):
 
 def test_a_folder_is_all_of_its_files(tmp_path):
     write(tmp_path, "LICENSE.txt", "All rights to whom they belong.\n")
+    write(tmp_path, "en/._one.txt", "what one kind of archive adds to each file")
     write(tmp_path, "en/one.txt", "b\na\n")
     write(tmp_path, "en/two.tsv", "a\tb\n")
     assert [item.paradigm for item in read_suite(tmp_path)] == ["one", "two"]

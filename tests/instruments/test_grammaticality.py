@@ -3,9 +3,11 @@
 import copy
 import csv
 import dataclasses
+import json
 import re
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -180,6 +182,37 @@ def test_records_name_their_origin_and_replace_those_of_the_same_model(tiny, tin
     assert [path.name for path in path.parent.iterdir()] == ["scores.csv"]
 
 
+def test_records_keep_the_columns_of_other_rows(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("model,paradigm,accuracy,note\nmine,p,55,precious\n")
+    record(path, [{"model": "yours", "paradigm": "p", "accuracy": 60}])
+    assert path.read_text() == "model,paradigm,accuracy,note\nmine,p,55,precious\nyours,p,60,\n"
+    path.write_text("model,colour\nmine,blue\n")
+    with pytest.raises(BertologyError, match="another table"):
+        record(path, [{"model": "yours", "paradigm": "p", "accuracy": 60}])
+
+
+def test_shares_and_their_intervals_end_at_0_and_1():
+    found = grammaticality.summarise({"p": np.array([1, 0.5])})
+    assert all(0 <= share.low <= share.value <= share.high <= 1 for share in found.values())
+
+
+def test_empty_regions_and_comparisons_with_numbers_are_judged(tiny):
+    items = [
+        Item("p", (Passage(("the", "dog"), 0, 0), Passage(("the", "dog"), 0, 1)), likelier),
+        Item("p", (Passage(("the", "dog"), 0, 1),), lambda scores: float(scores[0] < 3)),
+    ]
+    judged = grammaticality.judgements_by_measure(tiny, items)
+    assert all(values.tolist() == [1, 1] for values in judged.values())
+    assert grammaticality.contrasts(items) == 1
+
+
+def test_no_paradigm_takes_the_place_of_the_average(tmp_path):
+    (tmp_path / "average.tsv").write_text("a b\ta c\n")
+    with pytest.raises(BertologyError, match="called 'average'"):
+        grammaticality.load_suite(tmp_path)
+
+
 def test_models_share_a_twin_only_if_they_share_a_tokenizer(tiny, monkeypatch):
     suite, asked = grammaticality.Suite(PAIRS, "grammar", "0" * 64, 0), []
     other = copy.deepcopy(tiny.tokenizer)
@@ -209,6 +242,16 @@ def test_the_command_reads_a_suite_and_draws_it(tiny_folder, tmp_path, capsys):
     assert cli.main(["score", str(tiny_folder), "--suite", str(suite), "--picture", str(tmp_path / "x.gif")]) == 1
     assert cli.main(["score", str(tiny_folder), "--suite", str(suite), "--steps"]) == 1
     assert "has no stored steps" in capsys.readouterr().err
+
+
+def test_names_break_neither_table_nor_picture_and_a_model_is_scored_once(tiny_folder, tmp_path, capsys):
+    suite, picture = tmp_path / "mine.jsonl", tmp_path / "absent" / "mine.svg"
+    row = {"sentence_good": "the dogs run", "sentence_bad": "the dogs runs", "UID": "$\\x$ [/b]\t<b>\n\x1b"}
+    suite.write_text(f"{json.dumps(row)}\n" * 2)
+    assert cli.main(["score", *[str(tiny_folder)] * 2, "--suite", str(suite), "--picture", str(picture)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and lines[2].split("\t")[1] == "$\\x$ [/b] <b>"
+    assert ElementTree.parse(picture)
 
 
 def test_the_command_writes_into_the_card(zorro, tiny_folder, tmp_path, capsys):
