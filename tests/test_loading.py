@@ -133,7 +133,7 @@ def test_head_geometry_is_that_of_the_maps(tmp_path):
     specimen = with_attention(load(str(save_model("convbert", tmp_path))), "eager")
     assert specimen.model.config.num_attention_heads == 4 and specimen.heads == 2
     assert head_statistics(specimen, [WORDS])["previous"].shape == (1, 2, 2)
-    refused(lambda: next(attention_maps(specimen, [WORDS], weighting="norm")), "projects its values")
+    refused(lambda: next(attention_maps(specimen, [WORDS], weighting="norm")), "projects the heads' values")
 
 
 def test_windows_of_attention_are_not_taken_for_maps(tmp_path):
