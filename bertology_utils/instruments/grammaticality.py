@@ -49,7 +49,7 @@ RULES = ("length", "frequency", "unigram", "blind")
 
 COUNTS = ("contrasts", "left_out")
 KEYS = ("model", "paradigm", "accuracy")
-"""Columns that a table must have which `record` adds to."""
+"""Columns that a table of scores has."""
 
 Scores = dict[str, Measurement]
 """Share of pairs judged rightly: the average over paradigms under `AVERAGE`, then each paradigm."""
@@ -353,5 +353,5 @@ def record(path: Path, rows: Iterable[dict]) -> None:
     columns of their own."""
     new = list(rows)
     replaced = {row["model"] for row in new}
-    kept = [row for row in read_csv(path, KEYS) if row["model"] not in replaced]
+    kept = [row for row in read_csv(path, ["model"]) if row["model"] not in replaced]
     write_csv(path, kept + new, dict.fromkeys(column for row in (new[0], *kept) for column in row if column))
