@@ -353,5 +353,6 @@ def record(path: Path, rows: Iterable[dict]) -> None:
     columns of their own."""
     new = list(rows)
     replaced = {row["model"] for row in new}
-    kept = [row for row in read_csv(path, ["model"]) if row["model"] not in replaced]
+    shared = [key for key in KEYS if key in new[0]]
+    kept = [row for row in read_csv(path, shared) if row["model"] not in replaced]
     write_csv(path, kept + new, dict.fromkeys(column for row in (new[0], *kept) for column in row if column))
