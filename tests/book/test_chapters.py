@@ -1,6 +1,7 @@
-"""Every chapter really runs: in the `smoke` profile on the embedded model, through the runner, two at a time.
+"""Every chapter really runs: on the embedded model, through the runner, two at a time.
 
-Results go to `_executed/smoke/`, so a chapter whose sources are unchanged is not run again.
+In the `smoke` profile, whose results go to `_executed/smoke/`, so that a chapter whose sources are unchanged is not run
+again; or, where the whole book has just run live, that is looked at and nothing is run.
 """
 
 from pathlib import Path
@@ -12,6 +13,7 @@ from rich.console import Console
 from bertology_utils.files import read_json
 from bertology_utils.project import CHAPTERS, DEFAULT_MODEL, Job, chapters, model_folder, plan
 from bertology_utils.running.execution import Outcome
+from bertology_utils.running.freshness import state
 from bertology_utils.running.runner import run_jobs
 from bertology_utils.verdicts.claims import claims_file, read_claims
 from bertology_utils.verdicts.predictions import NOT_TESTABLE, VERDICTS
@@ -27,8 +29,10 @@ def outcomes(pytestconfig) -> dict[str, Outcome]:
         return {}
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
-        print("\nchapters in the smoke profile:", flush=True)
-        ended = run_jobs(plan(ROOT, profile="smoke"), workers=2, console=Console(force_terminal=False))
+        live = plan(ROOT, profile="live")
+        jobs = live if all(state(job).fresh for job in live) else plan(ROOT, profile="smoke")
+        print(f"\nchapters in the {jobs[0].profile} profile:", flush=True)
+        ended = run_jobs(jobs, workers=2, console=Console(force_terminal=False))
     return {outcome.job.chapter: outcome for outcome in ended}
 
 
@@ -57,7 +61,7 @@ def test_the_chapter_runs_to_its_end_and_gives_verdicts(job):
     assert len(tested) >= FEWEST_VERDICTS
     assert all(result["reason"] for result in results if result["verdict"] == NOT_TESTABLE)
     assert all(result["ci_low"] <= result["difference"] <= result["ci_high"] for result in tested)
-    assert record["run"]["profile"] == "smoke" and record["run"]["model"] == DEFAULT_MODEL
+    assert record["run"]["profile"] == job.profile and record["run"]["model"] == DEFAULT_MODEL
 
 
 def test_the_chapter_says_nothing_on_stderr_and_asks_for_nothing_outside(job):
