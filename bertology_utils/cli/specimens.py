@@ -1,5 +1,6 @@
 """Commands about models and data: what there is, what it scores, and how it is pre-trained."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -87,16 +88,13 @@ def score(
     root: Root = None,
 ) -> None:  # fmt: skip
     """Judge minimal pairs by pseudo-log-likelihood, beside the untrained twin and rules that know no grammar."""
-    from bertology_utils.project import model_folder, resolve_model, split_model
+    from bertology_utils.project import model_folder, resolve_model
 
     folder = book_folder(root)
     names = [resolve_model(folder, name, online) for name in models]
     homes = {name: model_folder(folder, name) for name in names}
-    for name in names if card else ():
-        if split_model(name)[::2] != ("", None):
-            raise BertologyError(f"'{name}' has no card of its own: --card is for finished models.")
-        if homes[name] is None or not (homes[name] / "README.md").is_file():
-            raise BertologyError(f"'{name}' has no card: --card is for models whose folder has a README.md.")
+    if card:
+        require_cards(homes)
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise BertologyError(f"{picture} is neither svg nor png.")
     prepare_transformers(online)
@@ -107,8 +105,7 @@ def score(
     if out is not None:
         read_csv(out, KEYS)  # a file that is no such table is told before anything is scored
     asked = load_suite(suite or "zorro", pairs, seed)
-    names = [one for name in names for one in [*(stored_steps(name, homes[name]) if steps else ()), name]]
-    names = list(dict.fromkeys(names))
+    names = list(dict.fromkeys(one for n in names for one in [*(stored_steps(n, homes[n]) if steps else ()), n]))
     scored = []
     for name, rows in zip(names, compare(names, asked, origin(folder)), strict=True):
         show(list(SCORE_HEADS), [score_row(row) for row in rows])
@@ -121,6 +118,17 @@ def score(
         from bertology_utils.figures.accuracies import accuracies
 
         write_drawing(picture, accuracies(scored))
+
+
+def require_cards(homes: Mapping[str, Path | None]) -> None:
+    """Raises `BertologyError` for the first model, by its folder, that has no card of its own."""
+    from bertology_utils.project import split_model
+
+    for name, home in homes.items():
+        if split_model(name)[::2] != ("", None):
+            raise BertologyError(f"'{name}' has no card of its own: --card is for finished models.")
+        if home is None or not (home / "README.md").is_file():
+            raise BertologyError(f"'{name}' has no card: --card is for models whose folder has a README.md.")
 
 
 def stored_steps(name: str, home: Path | None) -> list[str]:
