@@ -106,9 +106,9 @@ def _sentences(asked: Sequence[str], found: Mapping[str, Mapping[str, Any]], wor
     counts = Counter(found[identity]["verdict"] for identity in asked)
     left = counts[UNDERPOWERED] + counts[UNABLE]
     yield (
-        f"Of {len(asked)} claims about what training teaches, {counts[REPLICATES]} replicate and lead untrained twins; "
-        f"{counts[NOT_SPECIFIC]} hold without such a lead, {counts[WEAKER]} are there but weaker, "
-        f"{counts[CONTRADICTS]} do not hold here, and {left} stay open."
+        f"{len(asked)} claims about what training teaches. Replicated, with a lead over untrained twins: "
+        f"{counts[REPLICATES]}; without such a lead: {counts[NOT_SPECIFIC]}; there but weaker: {counts[WEAKER]}; "
+        f"not so here: {counts[CONTRADICTS]}; open: {left}."
     )
     sure = [identity for identity in asked if found[identity]["verdict"] == REPLICATES and found[identity]["lead"]]
     if sure:
