@@ -207,7 +207,7 @@ def _tables_read(network: torch.nn.Module) -> Iterator[list[tuple[int, torch.Ten
         for module in network.modules():
             weight = getattr(module, "weight", None)
             if isinstance(weight, torch.Tensor) and weight.ndim == 2:
-                stack.callback(module.register_forward_pre_hook(keep, with_kwargs=True).remove)
+                stack.enter_context(module.register_forward_pre_hook(keep, with_kwargs=True))
         yield read
 
 
@@ -250,11 +250,8 @@ def head_sees(encoder: torch.nn.Module, choose: Callable[[torch.Tensor], torch.T
         output.last_hidden_state = choose(output.last_hidden_state)
         return output
 
-    handle = encoder.register_forward_hook(chosen_rows)
-    try:
+    with encoder.register_forward_hook(chosen_rows):
         yield
-    finally:
-        handle.remove()
 
 
 def segment_types(encoder: PreTrainedModel) -> int:

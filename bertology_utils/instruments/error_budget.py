@@ -146,11 +146,8 @@ def _maps(specimen: Specimen) -> Iterator[Part]:
     if not specimen.has_attention_maps:
         yield Part("attention maps of pieces by pieces", "none", "in every layer", False, "attention maps")
         return
-    off = 0.0
-    sentences = [*_fitting(specimen), _filled(specimen, 256)]
-    for _, encoding, maps in attention_maps(with_attention(specimen, "eager"), sentences):
-        assert maps.shape[2:] == (len(encoding), len(encoding))
-        off = max(off, (maps.sum(-1) - 1).abs().max().item())
+    found = attention_maps(with_attention(specimen, "eager"), [*_fitting(specimen), _filled(specimen, 256)])
+    off = _largest((maps.sum(-1) - 1).abs().max().item() for _, _, maps in found)
     what = f"rows of {specimen.layers} x {specimen.heads} attention maps, off one"
     yield Part(what, f"{off:.1e}", f"{UNEVEN:.0e}", off <= UNEVEN)
 
