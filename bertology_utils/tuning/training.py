@@ -70,6 +70,8 @@ class Classifier(nn.Module):
         super().__init__()
         if pool not in ("mean", "cls", "pair"):
             raise BertologyError(f"Unknown pooling {pool!r}: choose mean, cls or pair.")
+        if pool == "pair" and separator is None:
+            raise BertologyError("Two sentences of one input are told apart by a separator, which the tokenizer lacks.")
         self.encoder, self.pool, self.separator = encoder, pool, separator
         self.head = nn.Linear(encoder.config.hidden_size * (4 if pool == "pair" else 1), classes)
         self.config = encoder.config
