@@ -81,6 +81,15 @@ def battery(n: int, seed: int = 0) -> dict[str, list[MinimalPair]]:
     }
 
 
+def phenomenon(kind: str) -> str:
+    """What a construction of the `battery` is one of several ways to ask about, by its name."""
+    first = kind.split(", ")[0]
+    if first in ("agreement", "reflexive"):
+        how = [way for way in ("nonsense", "other number", "same number", "gender", "number") if way in kind]
+        return ", ".join([first, *how[:1]])
+    return kind if first == "polarity item" else first
+
+
 @dataclass(frozen=True)
 class Growth:
     """The members of a family and what they scored, all arrays in the order of `names`.
@@ -108,6 +117,10 @@ class Growth:
         """For each construction the share of pairs of models of which the later scores higher; (constructions,)."""
         means = [judged.mean(1) for judged in self.judged.values()]
         return np.array([np.mean([(1 + np.sign(b - a)) / 2 for a, b in combinations(scores, 2)]) for scores in means])
+
+    def larger_better_samples(self) -> UnitSamples:
+        """`larger_better` by `phenomenon`: constructions of one phenomenon turn out alike."""
+        return by_unit(self.larger_better(), list(map(phenomenon, self.judged)))
 
     def two_largest(self, kind: str = "agreement") -> dict[str, UnitSamples]:
         """Judgements of a construction by the last two models, `smaller` and `larger`; samples over word forms."""

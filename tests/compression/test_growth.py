@@ -110,3 +110,20 @@ def test_a_battery_has_constructions_that_differ():
     kinds = growth.battery(2)
     sentences = [tuple(pair.good for pair in pairs) for pairs in kinds.values()]
     assert len(kinds) == len(set(sentences)) == 22 and {len(pairs) for pairs in sentences} == {2, 20}
+    assert sorted({growth.phenomenon(kind) for kind in kinds}) == [
+        "agreement", "agreement, nonsense", "agreement, other number", "agreement, same number", "determiner",
+        *(f"polarity item, {condition}" for condition in ("licensor", "npi", "scope")),
+        "reflexive, gender", "reflexive, number",
+    ]  # fmt: skip
+
+
+def test_constructions_of_one_phenomenon_are_one_unit():
+    rising, falling = [[0, 0], [1, 1]], [[1, 1], [0, 0]]
+    names = (
+        "agreement, pp, 1 of the other number",
+        "agreement, relative, 2 of the other number",
+        "reflexive, gender, 0",
+    )
+    found = made([[1], [1]], **dict(zip(names, (rising, rising, falling), strict=True)))
+    samples = found.larger_better_samples()
+    assert samples.shape == (2,) and samples.mean() == pytest.approx(2 / 3) == found.larger_better().mean()
