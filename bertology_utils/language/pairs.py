@@ -415,7 +415,7 @@ def negation_clozes(n: int | None = None, seed: int = 0) -> list[Cloze]:
     `n` counts items (two clozes each). The true word of the negated cloze is the false one of the affirmative.
     `condition`: `negated` (0 or 1) and `item`, which the two share.
     """
-    rows = _table("classes")
+    rows = classified_things()
     Random(seed).shuffle(rows)
     clozes = []
     for item, (thing, category, wrong) in enumerate(rows[:n]):
@@ -424,6 +424,17 @@ def negation_clozes(n: int | None = None, seed: int = 0) -> list[Cloze]:
             true, false = (wrong, category) if negated else (category, wrong)
             clozes.append(Cloze(words, len(words) - 2, true, false, "negation", {"negated": negated, "item": item}))
     return clozes
+
+
+def classified_things() -> list[tuple[str, str, str]]:
+    """A thing, its class, and the class of the thing half of the list away, which takes the same article."""
+    rows = [(thing, kind) for kind, things in ITEMS["classes"].items() for thing in things.split()]
+    found = []
+    for article in ("a", "an"):
+        alike = [row for row in rows if _article(row[1]) == article]
+        far = alike[len(alike) // 2 :] + alike[: len(alike) // 2]
+        found += [(*row, wrong) for row, (_, wrong) in zip(alike, far, strict=True)]
+    return found
 
 
 def _article(word: str) -> str:

@@ -207,9 +207,14 @@ def _rounded(count: float) -> str:
 
 
 def overall(clauses: Sequence[ClauseResult]) -> str:
-    """All clauses hold: replicates. One is refuted: contradicts. One is open: underpowered. Else one is weaker."""
+    """One clause is refuted: contradicts. Else one is weaker: weaker. Else one is open: underpowered. Else: replicates.
+
+    An open clause may turn out to be refuted, unless its effect is there: only then is a weaker one the last word.
+    """
     verdicts = {clause.verdict for clause in clauses}
-    return next((word for word in (CONTRADICTS, UNDERPOWERED, WEAKER) if word in verdicts), REPLICATES)
+    may_fail = any(clause.verdict == UNDERPOWERED and (clause.capped or not clause.shown) for clause in clauses)
+    order = (CONTRADICTS, UNDERPOWERED, WEAKER) if may_fail else (CONTRADICTS, WEAKER, UNDERPOWERED)
+    return next((word for word in order if word in verdicts), REPLICATES)
 
 
 def deciding(clauses: Sequence[ClauseResult]) -> int:

@@ -128,6 +128,16 @@ def test_the_clause_that_stands_for_the_claim_has_its_verdict_and_stands_lowest_
     assert deciding((holds, barely)) == 1 and overall((holds, barely)) == REPLICATES
 
 
+def test_a_weaker_clause_is_the_last_word_unless_an_open_one_may_still_be_refuted():
+    weaker = clause("a > b by 0.4", smallest=0.4, said=WEAKER)
+    there = clause("c > d by 0.1", 0.12, 0.05, 0.19, UNDERPOWERED, smallest=0.1)
+    unclear = clause("e > f by 0.1", 0.05, -0.05, 0.15, UNDERPOWERED, smallest=0.1)
+    at_ceiling = replace(there, capped=True)
+    assert overall((weaker, there)) == WEAKER and overall((weaker, there, clause())) == WEAKER
+    assert overall((weaker, unclear)) == overall((weaker, at_ceiling)) == overall((there, clause())) == UNDERPOWERED
+    assert deciding((there, weaker)) == 1
+
+
 def test_a_smallest_effect_counts_in_how_a_clause_stands():
     near, far = clause("a > b by 0.09", smallest=0.09), clause("c > d", effect=0.06, error=0.02)
     assert near.standing < far.standing and deciding((far, near)) == 1

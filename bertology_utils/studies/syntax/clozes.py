@@ -18,9 +18,8 @@ from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.pair_sets import EVERY, negation_clozes, role_reversal_pairs
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.crossed_clozes import role_sensitivity
-from bertology_utils.language.facts import facts
 from bertology_utils.language.grammar_trees import Sentence
-from bertology_utils.language.pairs import Cloze
+from bertology_utils.language.pairs import Cloze, classified_things
 from bertology_utils.language.perturbations import (
     Perturbed,
     drop_words,
@@ -197,15 +196,15 @@ def _competence(specimen: Specimen, items: Sequence[tuple], intact: torch.Tensor
 
 
 def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
-    """Is-a facts through ten paraphrases: `table (templates, facts)` of hits at 1 among the classes, 0/1.
+    """Classes of things through ten paraphrases: `table (templates, facts)` of hits at 1 among the classes, 0/1.
 
     Only classes that take "a" are asked and offered, or the article before the blank would tell.
     `best_template` and `worst_template` are chosen on one half of the facts and scored on the other, both ways round,
     so that the spread is no effect of choosing; samples over classes, because a template may favour one. `majority` is
     the share of the most frequent class.
     """
-    known = [(f.subject, f.object) for f in facts("class")]
-    known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None and _article(pair[1]) == "a"]
+    known = [(thing, kind) for thing, kind, _ in classified_things() if _article(kind) == "a"]
+    known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None]
     classes = sorted({category for _, category in known})
     table = np.stack([_hits(specimen, template, known, classes) for template in CLASS_TEMPLATES])
     even = np.arange(len(known)) % 2 == 0
