@@ -27,6 +27,7 @@ from bertology_utils.language.pairs import (
     npi_pairs,
     reflexive_pairs,
 )
+from bertology_utils.language.short_pairs import short_pairs
 from bertology_utils.models import Specimen, load
 from bertology_utils.samples import UnitSamples, by_unit
 from bertology_utils.statistics import mean_interval
@@ -78,6 +79,7 @@ def battery(n: int, seed: int = 0) -> dict[str, list[MinimalPair]]:
         **{f"determiner, {k} adjectives, noun": determiner_noun_pairs(n, k, **options) for k in (0, 1)},
         **{f"reflexive, {mismatch}, {k}": reflexive_pairs(n, k, mismatch, **options) for mismatch, k in ways},
         **{f"polarity item, {condition}": npi_pairs(n, condition, **options) for condition in NPI_CONDITIONS},
+        **short_pairs(n, **options),
     }
 
 
