@@ -72,6 +72,7 @@ def numbers(root: Path, rows: Sequence[Row]) -> str:
         second=SECOND,
         body_of=BODY,
         words=WORDS,
+        not_specific=NOT_SPECIFIC,
         scores=specimens.averages(specimens.read_scores(root / specimens.SCORES)),
         tallies=[tallies.tallies(rows, chooser(*run)) for run in COLUMNS],
         untested=[sum(not is_tested(r) for r in map(chooser(*run), rows) if r) for run in COLUMNS],
@@ -83,6 +84,7 @@ def numbers(root: Path, rows: Sequence[Row]) -> str:
             (*run, *tallies.tallies(rows, partial(result_of, model=run[0], profile=run[1])))
             for run in sorted(untrained)
         ],
+        in_place=tallies.twins_in_place(rows, chooser(DEFAULT_MODEL, LIVE)),
         flips=flips(reruns_of(root)[0]),
         body=[pair for pair in zip(("generated", "real"), body, strict=True) if pair[1]],
         ladder=[(emergence.replicating(found), len(emergence.common_claims(found))) for found in ladder],

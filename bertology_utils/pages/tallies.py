@@ -49,6 +49,12 @@ def about_training(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row.claim.about_training]
 
 
+def twins_in_place(rows: Iterable[Row], chosen: Chooser = live) -> Tally:
+    """Counts the verdicts on untrained twins in the model's place, of claims about training with several twins."""
+    found = (result for row in about_training(rows) if (result := chosen(row)))
+    return Tally("untrained twins", Counter(word for result in found for word in result.get("twins_in_place", [])))
+
+
 def tally(label: str, rows: Iterable[Row], chosen: Chooser = live) -> Tally:
     """Counts what `chosen` gives of each claim."""
     return Tally(label, Counter(verdict_of(found) for row in rows if is_tested(found := chosen(row))))

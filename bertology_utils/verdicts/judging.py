@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,17 +41,21 @@ from bertology_utils.verdicts.predictions import (
 
 @dataclass(frozen=True)
 class Tested:
-    """A claim's verdict on one model, the judgements of the model and of its untrained twins, and the model's lead."""
+    """A claim's verdict on one model, the judgements of the model and of its untrained twins, and the model's lead.
+
+    `in_place` are the verdicts on the twins, each in the model's place beside the others, where there are others.
+    """
 
     verdict: str
     model: Judgement
     twins: Judgement
     lead: Contrast | None = None
+    in_place: tuple[str, ...] = ()
 
     @property
     def fields(self) -> dict[str, Any]:
         """What a result holds of it."""
-        said = {"verdict": self.verdict, "reason": self.model.reason}
+        said = {"verdict": self.verdict, "reason": self.model.reason, "twins_in_place": list(self.in_place)}
         return said | judged_fields(self.model, self.twins, self.lead)
 
 
@@ -67,6 +71,15 @@ def needed(claim: Claim, samples: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 def judge_claim(claim: Claim, samples: Mapping[str, Any], twins: Sequence[Mapping[str, Any]]) -> Tested:
     """Judges a claim on the samples of a model and of its untrained twins (or of another control)."""
+    tested = _judged(claim, samples, twins)
+    if not claim.specific or len(twins) < 2:
+        return tested
+    others = ([twin for twin in twins if twin is not own] for own in twins)
+    verdicts = (_judged(claim, own, rest).verdict for own, rest in zip(twins, others, strict=True))
+    return replace(tested, in_place=tuple(verdicts))
+
+
+def _judged(claim: Claim, samples: Mapping[str, Any], twins: Sequence[Mapping[str, Any]]) -> Tested:
     prediction, given = _predictions(claim)
     model = judge(prediction, given, samples)
     control = without_say(judge(prediction, given, stacked(twins)), claim.failure)

@@ -83,7 +83,8 @@ def _result_row(result: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, 
     row["commit"], row["date"] = run.get("commit"), run.get("when")
     details = {name: result.get(name) for name in ("prediction", "model_verdict", "control_verdict")}
     details["intervals_only"] = bool(result.get("clauses")) and not result.get("samples")
-    return row | details | {name: result.get(name, []) for name in ("clauses", "control_clauses", "conditions")}
+    lists = ("clauses", "control_clauses", "conditions", "twins_in_place")
+    return row | details | {name: result.get(name, []) for name in lists}
 
 
 def _row(claim: Claim, results: list[dict[str, Any]]) -> dict[str, Any]:

@@ -143,6 +143,16 @@ class TestRecordsOfIntervals:
         assert judged_again(claim("a > b"), result) == result
 
 
+def test_each_twin_is_judged_in_the_models_place_beside_the_others():
+    asked = claim("best > chain by 0.1")
+    alike = [samples(0.8, 0.5) for _ in range(3)]
+    assert judge_claim(asked, samples(0.9, 0.5), alike).in_place == (NOT_SPECIFIC,) * 3
+    odd = [samples(0.9, 0.5), *(samples(best, 0.5) for best in (0.3, 0.31, 0.3))]
+    assert judge_claim(asked, samples(0.9, 0.5), odd).in_place == (REPLICATES, *[CONTRADICTS] * 3)
+    assert judge_claim(asked, samples(0.9, 0.5), alike[:1]).in_place == ()
+    assert judge_claim(asked.model_copy(update={"specific": False}), samples(0.9, 0.5), alike).in_place == ()
+
+
 def test_samples_that_are_missing_need_a_new_run():
     result = recorded(claim("a > 0.5"), {"a": np.ones(9)}, [{"a": np.zeros(9)}])
     assert judged_again(claim("a > b"), result) is None
