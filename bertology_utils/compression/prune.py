@@ -57,10 +57,10 @@ def bad_masks(good: Mapping[str, Tensor], seed: int = 0) -> Masks:
     """The bad set of prasanna2020bert: drawn from what `good` prunes, filled up from the rest to its size."""
     generator = torch.Generator().manual_seed(seed)
     flat = torch.cat([mask.flatten() for mask in good.values()])
-    order = (flat.float() + torch.rand(flat.numel(), generator=generator) * 0.999).argsort()  # the pruned come first
-    bad = torch.zeros_like(flat)
-    bad[order[: int(flat.sum())]] = True
-    return _unflatten(bad, good)
+    places = (flat.float() + torch.rand(flat.numel(), generator=generator) * 0.999).numpy()  # the pruned come first
+    bad, count = np.zeros(flat.numel(), dtype=bool), int(flat.sum())
+    bad[np.argpartition(places, count - 1)[:count] if count else []] = True
+    return _unflatten(torch.from_numpy(bad), good)
 
 
 def _unflatten(flat: Tensor, like: Mapping[str, Tensor]) -> Masks:

@@ -6,6 +6,7 @@ Depends on `subnetworks` (what is done to one run), `comparisons` (plans) and `a
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import torch
 
 from bertology_utils.instruments.attention import head_distances
 from bertology_utils.models import Specimen
@@ -49,16 +50,19 @@ def matrix_shares(series: Series) -> np.ndarray:
 
 
 def pruning_orders(
-    series: Series, rank_on: Examples, test: Examples, seed: int, inverse: int = 2
+    series: Series, scores: np.ndarray, rank_on: Examples, test: Examples, seed: int, inverse: int = 1
 ) -> dict[str, np.ndarray]:
     """Correctness along `subnetworks.pruning_curve` in each of its orders: (runs, steps, items).
 
-    A random order is another one in each run. The inverse one, which no claim is about, is that of some runs alone.
+    scores: the `importances` of the runs on `rank_on`, with which the curves begin. A random order is another one in
+    each run. The inverse one, which no claim is about, is that of some runs alone.
     """
     found = {}
     for order in nets.ORDERS:
-        some = series[:inverse] if order == "inverse" else series
-        curves = (nets.pruning_curve(run, rank_on, test, order, seed=seed + i) for i, run in enumerate(some))
+        some = zip(series[: inverse if order == "inverse" else None], torch.as_tensor(scores), strict=False)
+        curves = (
+            nets.pruning_curve(run, rank_on, test, order, seed=seed + i, whole=own) for i, (run, own) in enumerate(some)
+        )
         found[order] = np.array([[step.scores for step in curve] for curve in curves])
     return found
 

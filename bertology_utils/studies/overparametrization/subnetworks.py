@@ -7,6 +7,7 @@ Depends on `training` (classifiers and scores), `heads` and `compression.prune`;
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -24,6 +25,7 @@ from bertology_utils.compression.prune import (
     random_masks,
 )
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.blocks import recorded_calls, starting_at
 from bertology_utils.instruments.heads import (
     PruningStep,
     ablate_each,
@@ -38,7 +40,7 @@ from bertology_utils.instruments.heads import (
     prune_iteratively,
 )
 from bertology_utils.samples import UnitSamples, by_unit, per_seed
-from bertology_utils.tuning.training import Examples, FineTuned, batches, classification_loss, correctness, predict
+from bertology_utils.tuning.training import Examples, FineTuned, batches, classification_loss, correctness
 
 ORDERS = ("importance", "random", "inverse")
 SUBNETWORKS = ("s_good", "s_random", "s_bad", "m_good", "m_random", "m_bad")
@@ -74,12 +76,19 @@ def survivors(scores: Tensor | np.ndarray, share: float = 0.5) -> np.ndarray:
 
 
 def pruning_curve(
-    run: FineTuned, train: Examples, test: Examples, order: str = "importance", step: float = 0.25, seed: int = 0
+    run: FineTuned,
+    train: Examples,
+    test: Examples,
+    order: str = "importance",
+    step: float = 0.25,
+    seed: int = 0,
+    whole: Tensor | None = None,
 ) -> list[PruningStep]:
     """Remove heads in an order down to one step, without retraining; `scores` are booleans over the test examples.
 
     test: the examples that the run was scored on. order: "importance" drops the least important first (asked anew at
-    each step, on `train`), "inverse" the most important, "random" any.
+    each step, on `train`), "inverse" the most important, "random" any. whole: the `importance` on `train` of the whole
+    model where it is known already.
     """
     if order not in ORDERS:
         raise BertologyError(f"Unknown pruning order {order!r}: choose one of {', '.join(ORDERS)}.")
@@ -88,7 +97,7 @@ def pruning_curve(
     def rank(keep: Tensor) -> Tensor:
         if order == "random":
             return torch.rand(keep.shape, generator=generator)
-        scores = importance(run, train, keep)
+        scores = whole if keep.all() and whole is not None else importance(run, train, keep)
         return -scores if order == "inverse" else scores
 
     def right(keep: Tensor) -> np.ndarray:
@@ -110,9 +119,36 @@ def right_probability(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
 
 def probability_with(run: FineTuned, examples: Examples, keep: Tensor | np.ndarray) -> np.ndarray:
     """Probability of the right class (items,) with the other heads closed."""
-    with gated(run.classifier, torch.as_tensor(keep).float()):
-        table = predict(run.classifier, run.specimen, examples)
-    return table[np.arange(len(examples)), np.asarray(examples.labels)]
+    return right_probabilities(run, examples, [torch.as_tensor(keep)])[0]
+
+
+def right_probabilities(run: FineTuned, examples: Examples, gates: Sequence[Tensor]) -> np.ndarray:
+    """Probability of the right class under each table of gates: (tables, items)."""
+    labels = np.asarray(examples.labels)
+    return gated_probabilities(run, examples, gates)[:, np.arange(len(labels)), labels]
+
+
+@torch.no_grad()
+def gated_probabilities(run: FineTuned, examples: Examples, gates: Sequence[Tensor]) -> np.ndarray:
+    """Class probabilities (tables, items, classes) under each table of gates.
+
+    The blocks below the first that a table closes a head of run once for all tables.
+    """
+    model = run.classifier
+    found = np.empty((len(gates), len(examples), model.head.out_features), dtype=np.float32)
+    for rows, batch in batches(run.specimen, examples):
+        del batch["labels"]
+        with recorded_calls(model.encoder) as calls:
+            whole = model(**batch)
+        inputs = [call.hidden for call in calls]
+        for table, keep in zip(found, gates, strict=True):
+            closed = (keep != 1).any(1).nonzero()
+            logits = whole
+            if len(closed):
+                with starting_at(model.encoder, int(closed[0]), [inputs]), gated(model, keep.float()):
+                    logits = model(**batch)
+            table[rows] = logits.softmax(-1).numpy()
+    return found
 
 
 def single_ablations(run: FineTuned, examples: Examples, how: str = "zero") -> np.ndarray:
@@ -147,8 +183,8 @@ def layer_gates(grid: tuple[int, int], scores: np.ndarray | None = None) -> list
 
 def ranked_gates(run: FineTuned, examples: Examples, gates: Sequence[Tensor]) -> list[Tensor]:
     """The gates in order of the right class's mean probability with them, the most harmless first."""
-    kept = [probability_with(run, examples, keep).mean() for keep in gates]
-    return [gates[i] for i in np.argsort(-np.array(kept), kind="stable")]
+    kept = right_probabilities(run, examples, gates).mean(1)
+    return [gates[i] for i in np.argsort(-kept, kind="stable")]
 
 
 def removals(
@@ -170,28 +206,32 @@ def removals(
         "without_layer": ranked_gates(run, examples, layer_gates(grid))[0],
         "one_head": one_head[len(one_head) // 2],
     }
-    return {name: with_heads(run, test, keep) for name, keep in gates.items()}
+    classes = gated_probabilities(run, test, list(gates.values())).argmax(-1)
+    return dict(zip(gates, classes == np.asarray(test.labels), strict=True))
 
 
 # ---------------------------------------------------------------- good, random and bad sub-networks
 
 
-def subnetworks(run: FineTuned, scores: Tensor, share: float = 0.5, seed: int = 0) -> dict[str, Masks]:
-    """The six mask sets of prasanna2020bert at one share of survivors: s_ keeps heads, m_ keeps single weights.
+def subnetworks(
+    run: FineTuned, scores: Tensor, share: float = 0.5, seed: int = 0, names: Sequence[str] = SUBNETWORKS
+) -> dict[str, Masks]:
+    """The six mask sets of prasanna2020bert, or those named, at one share of survivors: s_ keeps heads, m_ weights.
 
     Deviation: heads alone (no feed-forward layers), and a fixed share in place of "until 90 % of the score".
     """
     encoder = run.specimen.encoder
     keep = torch.as_tensor(survivors(scores, share))
-    magnitude = magnitude_masks(encoder, 1 - share)
-    return {
-        "s_good": head_masks(encoder, keep),
-        "s_random": head_masks(encoder, random_heads(keep, seed)),
-        "s_bad": head_masks(encoder, bad_heads(keep, seed)),
+    magnitude = cache(lambda: magnitude_masks(encoder, 1 - share))
+    makers = {
+        "s_good": lambda: head_masks(encoder, keep),
+        "s_random": lambda: head_masks(encoder, random_heads(keep, seed)),
+        "s_bad": lambda: head_masks(encoder, bad_heads(keep, seed)),
         "m_good": magnitude,
-        "m_random": random_masks(magnitude, seed),
-        "m_bad": bad_masks(magnitude, seed),
+        "m_random": lambda: random_masks(magnitude(), seed),
+        "m_bad": lambda: bad_masks(magnitude(), seed),
     }
+    return {name: makers[name]() for name in names}
 
 
 def score_pruned(run: FineTuned, examples: Examples, masks: Masks) -> np.ndarray:

@@ -26,19 +26,24 @@ def six_subnetworks(
     """The six sub-networks of each tuned run: as they are (`pruned`) and tuned again from the specimen (`retrained`).
 
     scores: the heads' importance (runs, layers, heads). Both hold correctness (runs, items) by sub-network; the same
-    sentences as the whole model are read, with one seed a run. What is only drawn or only a twin's has one run.
+    sentences as the whole model are read, with one seed a run. What is only drawn, `pruned`, has one run, and none of a
+    twin; what is only a twin's has one.
     """
     train, test = plan.examples(task)
-    masks = [nets.subnetworks(run, own, seed=i) for i, (run, own) in enumerate(zip(series, scores, strict=False))]
-    runs = {name: len(masks) if name == RANDOM_INIT or not specimen.is_random else 1 for name in SUBNETWORKS}
+    first, *others = zip(series, scores, strict=False)
+    masks = [nets.subnetworks(*first)]
+    further = [RANDOM_INIT] if specimen.is_random else SUBNETWORKS
+    masks += [nets.subnetworks(*own, seed=i, names=further) for i, own in enumerate(others, 1)]
 
-    def again(seed: int, name: str) -> np.ndarray:
-        options = {"epochs": plan.epochs, "budget": 128, "masks": masks[seed][name]}
-        return finetune(specimen, train, test, seed, **options).correct
+    def again(name: str) -> np.ndarray:
+        options = {"epochs": plan.epochs, "budget": 128}
+        own = enumerate(sets[name] for sets in masks if name in sets)
+        return np.stack([finetune(specimen, train, test, seed, masks=kept, **options).correct for seed, kept in own])
 
+    drawn = () if specimen.is_random else SUBNETWORKS
     return {
-        "pruned": {name: nets.score_pruned(series[0], test, masks[0][name])[None] for name in SUBNETWORKS},
-        "retrained": {name: np.stack([again(seed, name) for seed in range(runs[name])]) for name in SUBNETWORKS},
+        "pruned": {name: nets.score_pruned(series[0], test, masks[0][name])[None] for name in drawn},
+        "retrained": {name: again(name) for name in SUBNETWORKS},
     }
 
 
@@ -59,8 +64,8 @@ def tickets(retrained: Runs | Absent, full: Runs) -> Runs | Absent:
 
 
 def by_subnetwork(found: Mapping[str, Scores]) -> dict[str, Scores]:
-    """`six_subnetworks` as groups of bars: "s-good" -> pruned and retrained."""
-    return {label(name): {how: scores[name] for how, scores in found.items()} for name in SUBNETWORKS}
+    """`six_subnetworks` as groups of bars: "s-good" -> pruned, as far as there, and retrained."""
+    return {label(name): {how: scores[name] for how, scores in found.items() if name in scores} for name in SUBNETWORKS}
 
 
 def published_tickets() -> dict[str, float]:

@@ -7,6 +7,7 @@ from bertology_utils.absent import Absent
 from bertology_utils.models import twin
 from bertology_utils.runs import Runs
 from bertology_utils.studies.overparametrization import series, tickets
+from bertology_utils.studies.overparametrization import subnetworks as nets
 from bertology_utils.studies.overparametrization.subnetworks import ORDERS, SUBNETWORKS
 from bertology_utils.tuning import comparisons
 from bertology_utils.tuning.classification_tasks import task
@@ -30,10 +31,13 @@ def test_scores_and_survivors_have_a_row_for_each_run(tuned, scores) -> None:
     assert series.shared_survivors(scores[0], scores[0]) == 1 and series.shared_survivors(scores[0], -scores[0]) == 0
 
 
-def test_curves_begin_with_the_whole_model(tuned) -> None:
-    test = PLAN.examples("number")[1]
-    orders = series.pruning_orders(tuned, task("number", 4, 1), test, 0)
-    assert set(orders) == set(ORDERS) and {scores.shape[::2] for scores in orders.values()} == {(2, 6)}
+def test_curves_begin_with_the_whole_model(tuned, scores) -> None:
+    rank_on, test = task("number", 4, 1), PLAN.examples("number")[1]
+    orders = series.pruning_orders(tuned, scores, rank_on, test, 0, inverse=2)
+    assert set(orders) == set(ORDERS) and {right.shape[::2] for right in orders.values()} == {(2, 6)}
+    for order, curves in orders.items():  # scores that are known already change nothing
+        anew = [nets.pruning_curve(run, rank_on, test, order, seed=seed) for seed, run in enumerate(tuned)]
+        assert np.array_equal(curves, [[step.scores for step in curve] for curve in anew])
     found = series.curve_samples(orders)
     assert np.array_equal(found["full"], comparisons.correct(tuned))
     assert found["quarter"].shape == (2, 6) and found["random_order"].shape == (2, 6)
@@ -62,8 +66,10 @@ def test_six_subnetworks_are_scored_before_and_after(tiny, tuned, scores) -> Non
 
 
 def test_of_an_untrained_model_only_the_control_has_all_runs(tiny, tuned, scores) -> None:
-    retrained = tickets.six_subnetworks(twin(tiny), tuned, scores, PLAN)["retrained"]
+    six = tickets.six_subnetworks(twin(tiny), tuned, scores, PLAN)
+    retrained = six["retrained"]
     assert {name: len(runs) for name, runs in retrained.items() if len(runs) > 1} == {tickets.RANDOM_INIT: 2}
+    assert tickets.by_subnetwork(six)["s-good"] == {"retrained": retrained["s_good"]}
 
 
 def test_tickets_stand_beside_the_whole_model_and_untrained_halves() -> None:

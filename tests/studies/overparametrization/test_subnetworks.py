@@ -76,6 +76,24 @@ def test_single_ablation_is_closing_one_gate(run):
     assert nets.single_ablations(run, test, "mean").shape == nets.single_ablations(run, test, "uniform").shape
 
 
+def test_gates_share_the_blocks_below_the_first_that_is_closed(run):
+    test = task("voice", 6, split="test")
+    gates = [torch.ones(2, 4), *nets.layer_gates((2, 4)), torch.eye(2, 4)]
+    found = nets.gated_probabilities(run, test, gates)
+    for keep, shared in zip(gates, found, strict=True):
+        with nets.gated(run.classifier, keep):
+            assert np.allclose(shared, predict(run.classifier, run.specimen, test), atol=1e-6)
+    assert not np.allclose(found[1], found[2])
+
+
+def test_named_subnetworks_are_those_of_all_six(run):
+    scores = nets.importance(run, task("voice", 8))
+    every = nets.subnetworks(run, scores, seed=1)
+    for name in nets.SUBNETWORKS:
+        (alone,) = nets.subnetworks(run, scores, seed=1, names=[name]).values()
+        assert all(torch.equal(mask, every[name][part]) for part, mask in alone.items())
+
+
 def test_one_head_stays_per_layer():
     closed, one = nets.layer_gates((2, 3)), nets.layer_gates((2, 3), np.array([[1, 3, 2], [0, 0, 1]]))
     assert [keep.tolist() for keep in closed] == [[[0, 0, 0], [1, 1, 1]], [[1, 1, 1], [0, 0, 0]]]
