@@ -1,7 +1,7 @@
 """Frozen attention as a guide: do the weights of a tuned model help a model that sees only a bag of words?
 
-The diagnostic of wiegreffe2019attention. Depends on `activations` (pooling) and `training` (tuned classifiers); the guide
-sees each word's input embedding and no context, so that all it can know of a sentence is where its weights lie.
+The diagnostic of wiegreffe2019attention. Depends on `activations` (pooling) and `training` (tuned classifiers); the
+guide sees each word's input embedding and no context, so that all it can know of a sentence is where its weights lie.
 """
 
 from __future__ import annotations
