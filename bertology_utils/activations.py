@@ -92,7 +92,7 @@ def pooled_vectors(
     vectors = {pool: torch.empty(specimen.layers + 1, len(encodings), specimen.width) for pool in POOLS}
     for indices, hidden in hidden_batches(specimen, encodings):
         vectors["cls"][:, indices] = hidden[:, :, 0]
-        vectors["mean"][:, indices] = _mean_over_words(hidden, encodings, indices)
+        vectors["mean"][:, indices] = mean_over_words(hidden, encodings, indices)
     return vectors
 
 
@@ -103,7 +103,8 @@ def sentence_vectors(
     return pooled_vectors(specimen, sentences, pairs)[pool]
 
 
-def _mean_over_words(hidden: torch.Tensor, encodings: Sequence[Encoding], indices: list[int]) -> torch.Tensor:
+def mean_over_words(hidden: torch.Tensor, encodings: Sequence[Encoding], indices: Sequence[int]) -> torch.Tensor:
+    """One vector for each input of a batch, (layers, batch, pieces, width) to (layers, batch, width)."""
     chosen = [encodings[i] for i in indices]
     weights = word_matrix(chosen, hidden.shape[2])
     counts = (weights.sum(-1) > 0).sum(-1, keepdim=True)

@@ -94,7 +94,7 @@ class Probe:
     @torch.no_grad()
     def logits(self, features: torch.Tensor) -> torch.Tensor:
         """Scores ``(layers, seeds, items, classes)`` of features ``(layers, items, width)``."""
-        return _forward(self.standardise(features.float())[:, None], self.stages)
+        return _read(self.standardise(features.float()), self.stages)
 
     def predict(self, features: torch.Tensor) -> np.ndarray:
         """The best class: integers ``(layers, seeds, items)``."""
@@ -241,9 +241,9 @@ class ScalarMix:
     @torch.no_grad()
     def correct(self, features: torch.Tensor, labels: Labels) -> np.ndarray:
         """Whether each item is right: 0/1 ``(mixes, seeds, items)``, from ``(layers, items, width)``."""
-        scaled = self.standardise(features.float())[:, None]
+        scaled = self.standardise(features.float())
         found = [
-            _forward(_mixed(share[None], scaled), [(w[[place]], b[[place]]) for w, b in self.stages]).argmax(-1)[0]
+            _forward(torch.tensordot(share, scaled, 1), [(w[place], b[place]) for w, b in self.stages]).argmax(-1)
             for place, share in enumerate(self.shares)
         ]  # one mix at a time: (mixes, seeds, items, width) is large
         return (torch.stack(found).numpy() == np.asarray(labels)).astype(float)
@@ -373,6 +373,15 @@ def _forward(hidden: torch.Tensor, stages: Stages) -> torch.Tensor:
     for place, (weight, bias) in enumerate(stages):
         hidden = (hidden.relu() if place else hidden) @ weight + bias
     return hidden
+
+
+def _read(scaled: torch.Tensor, stages: Stages) -> torch.Tensor:
+    """`_forward` of the same items by all seeds, without a copy of them for each: (layers, items, width) to (layers,
+    seeds, items, classes)."""
+    (weight, bias), *rest = stages
+    side_by_side = weight.transpose(1, 2).flatten(2)  # (layers, width, seeds * out)
+    first = (scaled @ side_by_side).unflatten(-1, weight.shape[1::2]).transpose(1, 2) + bias
+    return _forward(first.relu(), rest) if rest else first
 
 
 def _cross_entropy(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:

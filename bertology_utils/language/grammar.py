@@ -9,6 +9,7 @@ linear distance come apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from random import Random
 
 from bertology_utils.errors import BertologyError
@@ -441,5 +442,10 @@ def generate(n: int, seed: int = 0, split: str = "train", kind: str = "mixed") -
     """
     if kind not in KINDS:
         raise BertologyError(f"There is no kind of sentence '{kind}'; choose one of {', '.join(KINDS)}.")
+    return list(_generated(n, seed, split, kind))
+
+
+@lru_cache(maxsize=32)  # model and twins ask for the same sentences
+def _generated(n: int, seed: int, split: str, kind: str) -> tuple[Sentence, ...]:
     grammar = Grammar(split, seed)
-    return [grammar.sentence(kind) for _ in range(n)]
+    return tuple(grammar.sentence(kind) for _ in range(n))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from random import Random
 
@@ -101,6 +101,20 @@ def agreement_pairs(
     """
     _check("structure", structure, (*STRUCTURES, "fronted", "mixed"))
     _check("attractors", attractors, (0, 1, 2, 3))
+    return list(_agreement_pairs(n, attractors, structure, nonsense, seed, split, agreeing, tuple(verbs)))
+
+
+@lru_cache(maxsize=64)  # model and twins ask for the same pairs
+def _agreement_pairs(
+    n: int,
+    attractors: int,
+    structure: str,
+    nonsense: bool,
+    seed: int,
+    split: str,
+    agreeing: int,
+    verbs: tuple[Verb, ...],
+) -> tuple[MinimalPair, ...]:
     grammar = Grammar(split, seed, sense=not nonsense)
     pairs = []
     for i in range(n):
@@ -108,7 +122,7 @@ def agreement_pairs(
         chosen = STRUCTURES[place % 3] if structure == "mixed" else structure
         verb = verbs[place % len(verbs)] if verbs else None
         pairs.append(_agreement_pair(grammar, attractors, agreeing, chosen, number, nonsense, verb))
-    return _mixed(grammar, pairs)
+    return tuple(_mixed(grammar, pairs))
 
 
 def _mixed(grammar: Grammar, pairs: list[MinimalPair]) -> list[MinimalPair]:

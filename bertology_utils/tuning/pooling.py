@@ -5,28 +5,39 @@ Depends on `activations`, `probes` and `training`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from torch import Tensor
 
 from bertology_utils.activations import POOLS, pooled_vectors
 from bertology_utils.instruments.probes import probe_correctness
 from bertology_utils.models import Specimen
-from bertology_utils.tuning.training import Examples, FineTuned, finetune_seeds, run_seeds
+from bertology_utils.tuning.training import Examples, finetune_seeds, run_seeds
 
 TRAINING = {"batch": 64, "steps": 200, "epochs": 1}  # of single probes and mixes alike
+
+Pooled = Mapping[str, Tensor]  # both `POOLS` of sentences, (layers, sentences, width) each
 
 
 def sentence_scores(
     specimen: Specimen, examples: Examples, test: Examples, layers: slice = slice(None), **settings
 ) -> dict[str, np.ndarray]:
     """The same probe on both `POOLS` of sentences: (layers, seeds, items) each, of those of the layers + 1 asked."""
-    known, asked = (pooled_vectors(specimen, part.sentences) for part in (examples, test))
+    known, asked = (_of_layers(specimen, part, layers) for part in (examples, test))
+    return vector_scores(known, asked, examples.labels, test.labels, **settings)
+
+
+def _of_layers(specimen: Specimen, part: Examples, layers: slice) -> Pooled:
+    return {pool: vectors[layers] for pool, vectors in pooled_vectors(specimen, part.sentences).items()}
+
+
+def vector_scores(
+    known: Pooled, asked: Pooled, labels: Sequence[int], truths: Sequence[int], **settings
+) -> dict[str, np.ndarray]:
+    """`sentence_scores` from the vectors of the training and of the test sentences."""
     options = {"batch": 96, "steps": 120, "epochs": 1} | settings
-    return {
-        pool: probe_correctness(known[pool][layers], examples.labels, asked[pool][layers], test.labels, **options)
-        for pool in POOLS
-    }
+    return {pool: probe_correctness(known[pool], labels, asked[pool], truths, **options) for pool in POOLS}
 
 
 def pooling_samples(
@@ -35,22 +46,23 @@ def pooling_samples(
     test: Examples,
     seeds: int = 3,
     seed: int = 0,
-    runs: Sequence[FineTuned] | None = None,
+    after: Sequence[tuple[Pooled, Pooled]] | None = None,
     **settings,
 ) -> dict:
     """Probes of the last layer's [CLS] and mean, before and after fine-tuning through [CLS]: (seeds, items).
 
-    Fine-tuned once a seed, or already (`runs`); each tuned model is probed with that seed's probe.
+    Fine-tuned once a seed, unless the last layer's vectors of training and test sentences `after` each tuning are
+    given; each tuned model is probed with that seed's probe.
     """
-    places = run_seeds(seed, seeds)
-    if runs is None:
+    places, last = run_seeds(seed, seeds), slice(-1, None)
+    if after is None:
         runs, _ = finetune_seeds(specimen, train, test, places, pool="cls", **settings)
-    last = slice(-1, None)
+        after = [tuple(_of_layers(run.specimen, part, last) for part in (train, test)) for run in runs]
     before = sentence_scores(specimen, train, test, last, seeds=seeds, seed=seed)
-    after = [
-        sentence_scores(run.specimen, train, test, last, seeds=1, seed=place)
-        for place, run in zip(places, runs, strict=True)
+    tuned = [
+        vector_scores(*sides, train.labels, test.labels, seeds=1, seed=place)
+        for place, sides in zip(places, after, strict=True)
     ]
     return {f"{pool}_before": before[pool][0] for pool in POOLS} | {
-        f"{pool}_after": np.concatenate([right[pool][0] for right in after]) for pool in POOLS
+        f"{pool}_after": np.concatenate([right[pool][0] for right in tuned]) for pool in POOLS
     }

@@ -134,6 +134,8 @@ def _batches(specimen, encodings, labels: np.ndarray, budget: int, order: np.ran
 
 # ---------------------------------------------------------------- fine-tuning
 
+HEAD_OPTIONS = {"freeze", "pool", "epochs", "head_learning_rate", "order_seed"}  # of `finetune`: these move no encoder
+
 
 @dataclass(frozen=True)
 class FineTuned:
@@ -174,13 +176,15 @@ def finetune(
     budget: int = 512,
     order_seed: int | None = None,
     head_first: bool = False,
+    features: tuple[Tensor, Tensor] | None = None,
 ) -> FineTuned:
     """Fine-tune a copy of the specimen's encoder with a new linear head, and score it on `test`.
 
     `seed` draws head, re-initialised layers, adapters and dropout; `order_seed` the data order (default: `seed`), the
     two factors of dodge2020finetuning. `adapters` is True (size 64) or a size; `masks` (encoder parameter name ->
-    boolean) are applied first and held at zero; `head_first` trains the head alone before. AdamW
-    with bias correction, 10 % warm-up, then linear decay to 0.
+    boolean) are applied first and held at zero; `head_first` trains the head alone before; `features` are those of a
+    frozen encoder for train and test, where they are known. AdamW with bias correction, 10 % warm-up, then linear decay
+    to 0.
     """
     rng = np.random.default_rng(seed if order_seed is None else order_seed)
     classes = int(max(max(train.labels), max(test.labels))) + 1
@@ -191,7 +195,8 @@ def finetune(
         start = _prepare(classifier, freeze, reinit_top, adapters, masks, seed)
         frozen = freeze == "encoder" and not adapters
         if frozen or head_first:
-            losses = _train_head(classifier, specimen, train, rng, epochs, head_learning_rate)
+            known = encoder_features(classifier, specimen, train) if features is None else features[0]
+            losses = _train_head(classifier.head, known, train.labels, rng, epochs, head_learning_rate)
         if not frozen:
             rates = (learning_rate, head_learning_rate)
             with held_at_zero(classifier.encoder, masks or {}), mixing_out(classifier.encoder, mixout):
@@ -200,7 +205,8 @@ def finetune(
     share = sum(p.numel() for p in classifier.parameters() if p.requires_grad)
     share /= sum(p.numel() for p in classifier.parameters())
     classifier.requires_grad_(True)
-    probabilities = predict(classifier, specimen, test)
+    asked = encoder_features(classifier, specimen, test) if features is None else features[1]
+    probabilities = _probabilities(classifier.head, asked)
     tuned = dataclasses.replace(specimen, model=model.eval())
     correct = probabilities.argmax(1) == np.asarray(test.labels)
     return FineTuned(correct, probabilities, classifier, tuned, losses, share, start)
@@ -212,7 +218,9 @@ def run_seeds(seed: int, count: int = 3) -> range:
 
 
 def finetune_seeds(specimen: Specimen, train: Examples, test: Examples, seeds: Sequence[int] = (0, 1, 2), **options):
-    """One run a seed: ([FineTuned], correct (seeds, items))."""
+    """One run a seed: ([FineTuned], correct (seeds, items)); a frozen encoder reads the examples once for all."""
+    if set(options) <= HEAD_OPTIONS and options.get("freeze") == "encoder":
+        options["features"] = _frozen_features(specimen, train, test, options.get("pool", "mean"))
     runs = [finetune(specimen, train, test, seed, **options) for seed in seeds]
     return runs, np.stack([run.correct for run in runs])
 
@@ -244,20 +252,14 @@ def _train(classifier, specimen, train, rng, epochs: int, rates, budget: int, mi
     return descend(groups, lambda: classification_loss(classifier, next(feed)).mean(), len(plan))
 
 
-def _train_head(classifier, specimen, train, rng, epochs: int, rate: float) -> np.ndarray:
-    """With a frozen encoder its features never change: computed once, then 20 cheap passes for each epoch asked."""
-    classifier.eval()
-    features = torch.empty(len(train), classifier.head.in_features)
-    labels = torch.as_tensor(np.asarray(train.labels), dtype=torch.long)
-    with torch.no_grad():
-        for rows, batch in batches(specimen, train):
-            del batch["labels"]
-            features[torch.as_tensor(rows)] = classifier.features(**batch)
-    optimiser = torch.optim.AdamW(classifier.head.parameters(), lr=rate, weight_decay=0.01)
+def _train_head(head: nn.Linear, features: Tensor, labels, rng, epochs: int, rate: float) -> np.ndarray:
+    """With a frozen encoder its features (items, width) never change: 20 cheap passes for each epoch asked."""
+    labels = torch.as_tensor(np.asarray(labels), dtype=torch.long)
+    optimiser = torch.optim.AdamW(head.parameters(), lr=rate, weight_decay=0.01)
     losses = []
     for _ in range(20 * epochs):
         for rows in torch.as_tensor(rng.permutation(len(labels))).split(32):
-            loss = nn.functional.cross_entropy(classifier.head(features[rows]), labels[rows])
+            loss = nn.functional.cross_entropy(head(features[rows]), labels[rows])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -269,13 +271,30 @@ def _train_head(classifier, specimen, train, rng, epochs: int, rate: float) -> n
 
 
 @torch.no_grad()
-def predict(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
-    """Class probabilities (items, classes), in the order of the examples."""
-    result = np.empty((len(examples), classifier.head.out_features), dtype=np.float32)
+def encoder_features(classifier: Classifier, specimen: Specimen, examples: Examples) -> Tensor:
+    """What the head sees of each example without dropout, (items, width), in the order of the examples."""
+    classifier.eval()
+    result = torch.empty(len(examples), classifier.head.in_features)
     for rows, batch in batches(specimen, examples):
         del batch["labels"]
-        result[rows] = classifier(**batch).softmax(-1).numpy()
+        result[torch.as_tensor(rows)] = classifier.features(**batch)
     return result
+
+
+def _frozen_features(specimen: Specimen, train: Examples, test: Examples, pool: str) -> tuple[Tensor, Tensor]:
+    with torch.random.fork_rng(devices=[]):  # a head is drawn that nobody reads
+        classifier = Classifier(specimen.encoder, 2, pool, specimen.tokenizer.sep_token_id)
+    return tuple(encoder_features(classifier, specimen, part) for part in (train, test))
+
+
+@torch.no_grad()
+def _probabilities(head: nn.Linear, features: Tensor) -> np.ndarray:
+    return head(features).softmax(-1).numpy()
+
+
+def predict(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
+    """Class probabilities (items, classes), in the order of the examples; the classifier is left without dropout."""
+    return _probabilities(classifier.head, encoder_features(classifier, specimen, examples))
 
 
 def correctness(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:

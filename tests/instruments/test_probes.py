@@ -157,3 +157,18 @@ def test_a_mix_of_one_layer_is_the_probe_of_that_layer():
     alone = probes.train_probe(known, answers[:360]).correct(new, answers[360:]).mean()
     mixed = probes.train_scalar_mix(known, answers[:360]).correct(new, answers[360:]).mean()
     assert alone > 0.85 and abs(alone - mixed) < 0.03
+
+
+@pytest.mark.parametrize("hidden", [0, 5])
+def test_reading_all_seeds_at_once_is_reading_them_one_by_one(hidden):
+    generator = torch.Generator().manual_seed(0)
+    features, labels = torch.randn(3, 40, 8, generator=generator), np.arange(40) % 3
+    probe = probes.train_probe(features, labels, hidden=hidden, seeds=4, steps=5, epochs=1)
+    found = probe.logits(features)
+    for layer in range(3):
+        scaled = probe.standardise(features)[layer]
+        for seed in range(4):
+            plain = scaled
+            for place, (weight, bias) in enumerate(probe.stages):
+                plain = (plain.relu() if place else plain) @ weight[layer, seed] + bias[layer, seed]
+            torch.testing.assert_close(found[layer, seed], plain)

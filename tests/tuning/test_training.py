@@ -179,3 +179,14 @@ def test_examples_must_match():
         Examples([["a"]], [0, 1])
     with pytest.raises(BertologyError):
         regimens.freeze_parameters(nn.Linear(1, 1), "top")
+
+
+@pytest.mark.parametrize("pool", ["mean", "cls"])
+def test_a_frozen_encoder_that_reads_once_gives_what_each_run_alone_gives(tiny, pool):
+    options = {"freeze": "encoder", "pool": pool, "epochs": 2}
+    together, correct = training.finetune_seeds(tiny, TRAIN, TEST, (3, 4), **options)
+    for seed, run, right in zip((3, 4), together, correct, strict=True):
+        alone = training.finetune(tiny, TRAIN, TEST, seed, **options)
+        np.testing.assert_allclose(run.probabilities, alone.probabilities, atol=1e-6)
+        assert np.array_equal(right, alone.correct) and same(run.classifier, alone.classifier)
+        assert np.array_equal(training.predict(run.classifier, tiny, TEST), run.probabilities)

@@ -1,21 +1,22 @@
 """Frozen attention as a guide: do the weights of a tuned model help a model that sees only a bag of words?
 
-The diagnostic of wiegreffe2019attention. Depends on `attention` (maps) and `training` (tuned classifiers); the guide
-sees each word's input embedding and no context, so that all it can know of a sentence is where its weights lie.
+The diagnostic of wiegreffe2019attention. Depends on `activations` (pooling) and `training` (tuned classifiers); the
+guide sees each word's input embedding and no context, so that all it can know of a sentence is where its weights lie.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertology_utils.instruments.attention import attention_maps, map_units, word_level_map
+from bertology_utils.activations import POOLS, mean_over_words
 from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.models import Specimen
-from bertology_utils.text import encode_words
+from bertology_utils.text import Encoding, batches, encode_words, model_inputs
 from bertology_utils.tuning.training import Examples, FineTuned
 
 WEIGHTINGS = ("frozen", "uniform", "permuted", "learned")
@@ -41,18 +42,51 @@ class GuidedBag(nn.Module):
         return self.head((weights.unsqueeze(-1) * hidden).sum(1))
 
 
-def class_weights(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
-    """Last layer's attention from [CLS] to each word, mean over heads, special pieces left out, sum 1: [(words,)].
+@dataclass(frozen=True)
+class ClassReading:
+    """What one pass over sentences tells of their [CLS] in the last layer.
+
+    pooled: both `POOLS`, (1, sentences, width) each, as of `pooled_vectors`. weights: attention from [CLS] to each
+    word, mean over heads, special pieces left out, sum 1: [(words,)]; empty where a model has no maps.
+    """
+
+    pooled: dict[str, Tensor]
+    weights: list[np.ndarray]
+
+
+@torch.no_grad()
+def read_class(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> ClassReading:
+    """The last layer's vectors and weights of [CLS], for which a model with maps needs eager attention.
 
     A classifier that reads [CLS] has this one layer of weights between the words and its vector, as the studies'
-    recurrent classifiers do. Needs eager attention.
+    recurrent classifiers do.
     """
-    found: dict[int, np.ndarray] = {}
-    for index, encoding, maps in attention_maps(specimen, sentences):
-        row = word_level_map(maps[-1:], encoding, keep_special=True)[0, :, 0].mean(0)
-        words = [place for place, word in enumerate(map_units(encoding.word_ids)) if word >= 0]
-        found[index] = (row[words] / row[words].sum()).numpy()
-    return [found[index] for index in range(len(sentences))]
+    encodings = encode_words(specimen, sentences)
+    pooled = {pool: torch.empty(1, len(encodings), specimen.width) for pool in POOLS}
+    rows: dict[int, np.ndarray] = {}
+    outputs = {"output_hidden_states": True, "output_attentions": specimen.has_attention_maps, "return_dict": True}
+    for indices in batches(specimen, [len(encoding) for encoding in encodings]):
+        found = specimen.encoder(**model_inputs(specimen, [encodings[i] for i in indices]), **outputs)
+        hidden = found.hidden_states[-1][None]
+        pooled["cls"][:, indices] = hidden[:, :, 0]
+        pooled["mean"][:, indices] = mean_over_words(hidden, encodings, indices)
+        if specimen.has_attention_maps:
+            masses = found.attentions[-1][:, :, 0].mean(1).numpy()  # (batch, pieces)
+            rows |= {i: _word_shares(mass, encodings[i]) for i, mass in zip(indices, masses, strict=True)}
+    return ClassReading(pooled, [rows[i] for i in sorted(rows)])
+
+
+def _word_shares(mass: np.ndarray, encoding: Encoding) -> np.ndarray:
+    """The weights (pieces,) of one row as shares of the words: (words,)."""
+    words = [(word, place) for place, word in enumerate(encoding.word_ids) if word is not None]
+    owners, places = map(list, zip(*words, strict=True))
+    shares = np.bincount(owners, mass[places])
+    return (shares / shares.sum()).astype(np.float32)
+
+
+def read_tuned(runs: Sequence[FineTuned], train: Examples, test: Examples) -> list[tuple[ClassReading, ClassReading]]:
+    """`read_class` of the training and of the test sentences, by each tuned model."""
+    return [tuple(read_class(run.specimen, part.sentences) for part in (train, test)) for run in runs]
 
 
 @torch.no_grad()
@@ -95,18 +129,23 @@ def guided_correct(train: tuple, test: tuple, seed: int, epochs: int = 30, rate:
 
 
 def guide_samples(
-    specimen: Specimen, runs: Sequence[FineTuned], train: Examples, test: Examples, seeds: Sequence[int]
+    specimen: Specimen,
+    runs: Sequence[FineTuned],
+    readings: Sequence[tuple[ClassReading, ClassReading]],
+    train: Examples,
+    test: Examples,
+    seeds: Sequence[int],
 ) -> dict[str, np.ndarray]:
     """A bag guided by each of WEIGHTINGS, beside the tuned model itself: name -> (seeds, items), `majority` (items,).
 
-    One bag a run and its seed: `frozen` weights of the tuned model by `class_weights`, `uniform` ones, the frozen ones
+    One bag a run and its seed: `frozen` weights of the tuned model by `read_tuned`, `uniform` ones, the frozen ones
     `permuted` within each sentence, and weights `learned` with the bag from nothing. All bags see the same embeddings
     of the specimen before tuning.
     """
     sides = [(*word_embeddings(specimen, part.sentences), torch.as_tensor(part.labels)) for part in (train, test)]
     found: dict[str, list[np.ndarray]] = {name: [] for name in WEIGHTINGS}
-    for run, seed in zip(runs, seeds, strict=True):
-        frozen = [class_weights(run.specimen, part.sentences) for part in (train, test)]
+    for both_read, seed in zip(readings, seeds, strict=True):
+        frozen = [reading.weights for reading in both_read]
         for name in WEIGHTINGS:
             drawn = np.random.default_rng(seed)
             both = [

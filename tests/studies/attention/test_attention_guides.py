@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertology_utils.activations import POOLS, pooled_vectors
 from bertology_utils.instruments.attention import attention_maps
 from bertology_utils.studies.attention import critics, guides
 from bertology_utils.text import encode_words
@@ -14,7 +15,7 @@ SENTENCES = [["the", "king", "slept", "."], ["the", "unbelievable", "queens", "s
 
 
 def test_weights_are_the_last_layers_from_cls_over_words(tiny_eager):
-    found = guides.class_weights(tiny_eager, SENTENCES)
+    found = guides.read_class(tiny_eager, SENTENCES).weights
     assert [len(row) for row in found] == [4, 6]
     np.testing.assert_allclose([row.sum() for row in found], 1, rtol=1e-5)
     maps = {index: m for index, _, m in attention_maps(tiny_eager, SENTENCES)}
@@ -22,6 +23,12 @@ def test_weights_are_the_last_layers_from_cls_over_words(tiny_eager):
         first = maps[index][-1, :, 0].mean(0).numpy()
         masses = [first[np.array([w == word for w in encoding.word_ids])].sum() for word in range(len(row))]
         np.testing.assert_allclose(row, np.array(masses) / np.sum(masses), rtol=1e-5)
+
+
+def test_one_pass_gives_the_vectors_that_pooling_gives(tiny_eager):
+    plain, found = pooled_vectors(tiny_eager, SENTENCES), guides.read_class(tiny_eager, SENTENCES).pooled
+    for pool in POOLS:
+        torch.testing.assert_close(found[pool], plain[pool][-1:])
 
 
 def test_a_word_of_several_pieces_is_their_mean(tiny_eager):
@@ -68,7 +75,7 @@ def test_each_weighting_is_what_its_name_says(name):
 def test_samples_have_a_seed_for_every_run(tiny_eager):
     train, test = number_examples(16), number_examples(8, split="test")
     runs, _ = finetune_seeds(tiny_eager, train, test, (0, 1), pool="cls", epochs=1)
-    found = guides.guide_samples(tiny_eager, runs, train, test, (0, 1))
+    found = guides.guide_samples(tiny_eager, runs, guides.read_tuned(runs, train, test), train, test, (0, 1))
     assert {found[name].shape for name in (*guides.WEIGHTINGS, "tuned")} == {(2, len(test))}
     assert found["majority"].shape == (len(test),)
 
@@ -77,7 +84,7 @@ def test_every_kind_of_model_is_permuted_and_guides(eager):
     if eager.has_mlm_head:
         found = critics.explanation_samples(eager, SENTENCES, permutations=2)
         assert all(0 <= value <= 1 for name in ("permuted_last", "permuted_all") for value in found[name])
-    weights = guides.class_weights(eager, SENTENCES)
+    weights = guides.read_class(eager, SENTENCES).weights
     np.testing.assert_allclose([row.sum() for row in weights], 1, rtol=1e-4)
     vectors, _ = guides.word_embeddings(eager, SENTENCES)
     assert vectors.shape[:2] == (2, 6) and bool(torch.isfinite(vectors).all())

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils.activations import word_vectors
+from bertology_utils.activations import pooled_vectors, word_vectors
 from bertology_utils.data.material import Treebank, train_and_test
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.language.coreference import coreferences, nearest_hits, rule_hits
 from bertology_utils.language.grammar import generate
 from bertology_utils.studies.layers import scores, tasks
-from bertology_utils.tuning import classification_tasks, pooling
+from bertology_utils.tuning import classification_tasks, pooling, training
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches, masked_logits
 
 
@@ -151,6 +151,16 @@ def test_fine_tuning_samples_have_their_shapes_and_leave_the_specimen_alone(tiny
     assert found["majority"].tolist() == [max(np.mean(test.labels), 1 - np.mean(test.labels))] * len(test)
     pooled = pooling.pooling_samples(tiny, train, test, seeds=2, epochs=1)
     assert {values.shape for values in pooled.values()} == {(2, len(test))}
+    runs, _ = training.finetune_seeds(tiny, train, test, training.run_seeds(0, 2), pool="cls", epochs=1)
+    after = [
+        [
+            {pool: own[-1:] for pool, own in pooled_vectors(run.specimen, part.sentences).items()}
+            for part in (train, test)
+        ]
+        for run in runs
+    ]
+    given = pooling.pooling_samples(tiny, train, test, seeds=2, after=after)
+    assert all(np.array_equal(given[name], values) for name, values in pooled.items())
     assert all(torch.equal(value, before[name]) for name, value in tiny.model.state_dict().items())
 
 
