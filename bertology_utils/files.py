@@ -119,7 +119,12 @@ def read_json(path: Path) -> dict | list | None:
 
 def write_json(path: Path, value: object) -> None:
     """Writes readable json, one value a line."""
-    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    write_text(path, json_text(value))
+
+
+def json_text(value: object) -> str:
+    """Readable json, one value a line."""
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def digest(value: object) -> str:

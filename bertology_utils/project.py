@@ -65,7 +65,7 @@ EXTRA_MODELS = {
 
 @dataclass(frozen=True)
 class Job:
-    """One chapter on one model under one profile; `part` paths are moved over the final ones when complete.
+    """One chapter on one model under one profile.
 
     With `claims`, only the cells that these need.
     """
@@ -103,21 +103,9 @@ class Job:
         return self.folder / f"{self.chapter}.json"
 
     @property
-    def notebook_part(self) -> Path:
-        return self.folder / f"{self.chapter}.ipynb.part"
-
-    @property
-    def record_part(self) -> Path:
-        return self.folder / f"{self.chapter}.json.part"
-
-    @property
     def traceback(self) -> Path:
         """The full text of the last failure; absent after a success."""
         return self.folder / f"{self.chapter}.error.txt"
-
-    def discard_parts(self) -> None:
-        for path in (self.notebook_part, self.record_part):
-            path.unlink(missing_ok=True)
 
 
 def model_slug(model: str) -> str:

@@ -1,19 +1,27 @@
-"""Kills commands at random moments and looks whether the next call completes what they left.
+"""Kills commands at random moments and looks what the next call makes of it.
 
     python tests/interruptions.py [--moments 50] [COMMAND ...]
 
 Each of `run`, `build`, `pretrain`, `score` and `compare` is called once undisturbed, which gives its result and its
-time; then it is killed (SIGKILL, with all its children) at a random moment of that time and called again, in a fresh
-folder each time. The second call has to end well, with the result of the undisturbed one, and leave no part file.
+time. Then it is killed (SIGKILL) at a random moment of that time and called again, in a fresh folder each time. Every
+other time its children are killed with it, else they are left to notice. `run` and `build` work on a book whose
+chapters have run and were changed since, so that stale results lie about.
+
+After the kill nothing that counts as done may be half done or stale; the next call has to end well, keep what was done
+as it is, give the result of the undisturbed call, and leave no part file and no process.
+
+The libraries are loaded once: commands are forks of this process, so that moments fall into their work.
 """
 
 import argparse
+import contextlib
 import hashlib
+import json
+import multiprocessing
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,145 +29,277 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+os.environ |= {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+import nbformat
 import psutil
-from notebook_project import WRITE_RECORD, add_notebook, make_project
+from nbformat.v4 import new_markdown_cell
+from notebook_project import WRITE_RECORD, add_notebook, already_checked, make_project
 from pretraining_toys import config_file, write_corpus
 
 from bertology_utils.files import read_csv, read_json
+from bertology_utils.project import Job
+from bertology_utils.running.freshness import state
 
 ROOT = Path(__file__).resolve().parents[1]
-CHAPTERS = ("syntax", "layers", "attention")
-PARTS = ("*.part", "*.part.*", "*.old.part")
-OWN_TIME = ("date", "seconds", "when", "tokens_per_second")
+CHAPTERS = ("syntax", "layers")
+OWN_TIME = ("date", "seconds")  # columns that differ from run to run
+ROW_NAMES = ("config", "seed", "model", "paradigm")
+PATIENCE = 30.0  # seconds, for orphans to notice that their parent is gone
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command, the folder that it works on, and what its result is.
+    """A command, the folder that it works on, and what of its work counts.
 
     Attributes:
         prepare: fills an empty folder.
-        arguments, again: of the first call, and of the one after the interruption.
-        result: what both have to agree about.
+        done: what counts as done at any moment, by name; all of it is the result.
+        own_time: drops from a value what differs from run to run.
     """
 
     prepare: Callable[[Path], None]
     arguments: Callable[[Path], list[str]]
-    result: Callable[[Path], object]
-    again: tuple[str, ...] = ()
+    done: Callable[[Path], dict[str, object]]
+    own_time: Callable[[object], object] = lambda value: value
+
+    def result(self, folder: Path) -> dict[str, object]:
+        return {name: self.own_time(value) for name, value in self.done(folder).items()}
 
 
-def book(folder: Path) -> None:
-    make_project(folder)
+# --- books ----------------------------------------------------------------------------------------------------------
+
+
+def write_chapters(folder: Path, said: str) -> None:
     for chapter in CHAPTERS:
-        add_notebook(folder, chapter, "import time; time.sleep(0.5)", WRITE_RECORD)
+        path = add_notebook(folder, chapter, f"print('{said}')", WRITE_RECORD.replace("MODEL", f"MODEL + '{said}'"))
+        notebook = nbformat.read(path, as_version=4)
+        notebook.cells.insert(0, new_markdown_cell(f"# About {chapter}", id="title"))
+        nbformat.write(notebook, path)
 
 
-def executed_book(folder: Path) -> None:
-    """A book whose chapters have run, for `build`."""
-    book(folder)
-    shutil.copytree(ROOT / "book", folder / "book")
-    for name in ("_config.yml", "_toc.yml"):
-        shutil.copy(ROOT / name, folder)
-    toc = ["format: jb-book", "root: notebooks/syntax", "chapters:"]
-    (folder / "_toc.yml").write_text(
-        "\n".join([*toc, *(f"  - file: notebooks/{name}" for name in CHAPTERS[1:])]) + "\n"
-    )
-    call(["run", "--root", str(folder)], folder).wait()
+def changed_book(folder: Path) -> None:
+    """A book whose chapters have run and were changed since."""
+    already_checked(make_project(folder))
+    write_chapters(folder, "old")
+    command(["run", "--root", str(folder)], folder)
+    write_chapters(folder, "new")
 
 
-def corpus(folder: Path) -> None:
+def rebuilt_book(folder: Path) -> None:
+    """A book that was built before its chapters were changed and run again."""
+    already_checked(make_project(folder))
+    shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets")
+    shutil.copy(ROOT / "_config.yml", folder)
+    (folder / "bertology_utils").mkdir()
+    shutil.copy(ROOT / "bertology_utils" / "references.bib", folder / "bertology_utils")
+    (folder / "_toc.yml").write_text("format: jb-book\nroot: notebooks/syntax\nchapters:\n  - file: notebooks/layers\n")
+    for said in ("old", "new"):
+        write_chapters(folder, said)
+        command(["run", "--root", str(folder)], folder)
+        if said == "old":
+            command(["build", "--root", str(folder)], folder)
+
+
+def chapters_done(folder: Path) -> dict[str, object]:
+    """Fresh chapters: what was printed and recorded, and when."""
+    jobs = (Job(folder, chapter) for chapter in CHAPTERS)
+    return {
+        job.chapter: (read_json(job.record)["results"], outputs(job.notebook), read_json(job.record)["run"]["when"])
+        for job in jobs
+        if state(job).fresh
+    }
+
+
+def outputs(notebook: Path) -> list[str]:
+    cells = nbformat.read(notebook, 4).cells
+    return [output["text"] for cell in cells for output in cell.get("outputs", ()) if output.output_type == "stream"]
+
+
+def pages_done(folder: Path) -> dict[str, object]:
+    """The checksums of the pages, once the build says that they are the book's."""
+    if not (folder / "_build" / "bertology.json").is_file():
+        return {}
+    pages = (folder / "_build" / "html").rglob("*.html")
+    return {page.name: hashlib.sha256(page.read_bytes()).hexdigest() for page in pages}
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+def recipe(folder: Path) -> None:
     write_corpus(folder / "toy.txt")
-    config_file(folder, phases=[{"steps": 60, "length": 32, "mixture": {"toy": 1.0}}], cooldown=20)
+    phases = [{"steps": 60, "length": 32, "mixture": {"toy": 1.0}}]
+    config_file(folder, phases=phases, cooldown=20, keep_steps=[0, 15, 30])
+
+
+def recipes(folder: Path) -> None:
+    recipe(folder)
+    shutil.copy(folder / "toy.yaml", folder / "other.yaml")
 
 
 def suite(folder: Path) -> None:
-    pairs = "".join(f"{'a ' * n}dog runs .\t{'a ' * n}dog run .\n" for n in range(1, 40))
+    pairs = "".join(f"{'a ' * n}dog runs .\t{'a ' * n}dog run .\n" for n in range(1, 12))
     (folder / "pairs.tsv").write_text(pairs)
 
 
-def records(folder: Path) -> object:
-    paths = sorted(folder.glob("_executed/**/*.json"))
-    return [(path.name, (read_json(path) or {}).get("results")) for path in paths if path.name[:-5] in CHAPTERS]
+def training_done(folder: Path) -> dict[str, object]:
+    """What was evaluated up to the checkpoint, and the weights of models that are in place."""
+    run = folder / "work" / "toy"
+    log = run / "evaluations.jsonl"
+    step = step_of(run / "checkpoint.pt")
+    lines = log.read_text().splitlines() if log.is_file() else []
+    records = (record for record in map(evaluation, lines) if record and record["step"] <= step)
+    found = {f"step {record['step']}, {len(record)} facts": record["mlm_loss"] for record in records}
+    models = run.glob("*[0-9l]/model.safetensors")  # step-15, final; a part file has another ending
+    return found | {path.parent.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in models}
 
 
-def pages(folder: Path) -> object:
-    return sorted(path.name for path in folder.rglob("_build/html/notebooks/*.html"))
+def step_of(checkpoint: Path) -> int:
+    from bertology_utils.pretraining.checkpoints import read
+
+    return read(checkpoint)["step"] if checkpoint.is_file() else -1
 
 
-def weights(folder: Path) -> object:
-    found = sorted(folder.rglob("model.safetensors"))
-    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in found]
+def evaluation(line: str) -> dict | None:
+    """A line of the log, None for half of one."""
+    with contextlib.suppress(ValueError):
+        return json.loads(line)
+    return None
 
 
-def table(folder: Path) -> object:
+def rows_done(folder: Path) -> dict[str, object]:
     rows = read_csv(folder / "table.csv")
-    return [{key: value for key, value in row.items() if key not in OWN_TIME} for row in rows]
+    return {" ".join(row[name] for name in ROW_NAMES if name in row): row for row in rows}
+
+
+def scores_done(folder: Path) -> dict[str, object]:
+    """Without their times, since models are scored anew each time."""
+    return {name: without_time(row) for name, row in rows_done(folder).items()}
+
+
+def without_time(row: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in row.items() if key not in OWN_TIME}
+
+
+def command_line(*arguments: str) -> Callable[[Path], list[str]]:
+    """A command line; `{}` is the folder."""
+    return lambda folder: [argument.format(folder) for argument in arguments]
 
 
 CASES = {
-    "run": Case(book, lambda folder: ["run", "--root", str(folder)], records),
-    "build": Case(executed_book, lambda folder: ["build", "--root", str(folder)], pages),
-    "pretrain": Case(corpus, lambda folder: ["pretrain", str(folder / "toy.yaml")], weights, ("--resume",)),
+    "run": Case(changed_book, command_line("run", "--root", "{}"), chapters_done, lambda found: found[:2]),
+    "build": Case(rebuilt_book, command_line("build", "--root", "{}"), pages_done),
+    "pretrain": Case(recipe, command_line("pretrain", "{}/toy.yaml", "--resume"), training_done),
     "score": Case(
         suite,
-        lambda folder: ["score", "ladder-1m", "--suite", str(folder / "pairs.tsv"), "--out", str(folder / "table.csv"),
-                        "--root", str(ROOT)],
-        table,
+        command_line("score", "ladder-1m", "ladder-1m-seed-1", "--suite", "{}/pairs.tsv", "--out", "{}/table.csv"),
+        scores_done,
     ),
     "compare": Case(
-        corpus,
-        lambda folder: ["compare", str(folder / "toy.yaml"), "--tokens", "1500", "--out", str(folder / "table.csv")],
-        table,
+        recipes,
+        command_line(
+            "compare", "{}/toy.yaml", "{}/other.yaml", "--tokens", "1500", "--seeds", "2", "--out", "{}/table.csv"
+        ),
+        rows_done,
+        without_time,
     ),
-}  # fmt: skip
+}
 
 
-def call(arguments: list[str], folder: Path) -> subprocess.Popen:
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    log = (folder / "log.txt").open("a")
-    command = [sys.executable, "-m", "bertology_utils", *arguments]
-    return subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=log)
+# --- processes ------------------------------------------------------------------------------------------------------
 
 
-def kill(process: subprocess.Popen) -> None:
-    """The process and all that it started, at once."""
-    parent = psutil.Process(process.pid)
-    for one in [*parent.children(recursive=True), parent]:
-        try:
-            os.kill(one.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    process.wait()
+def start(arguments: list[str], folder: Path) -> multiprocessing.Process:
+    process = multiprocessing.get_context("fork").Process(target=called, args=(arguments, folder))
+    process.start()
+    return process
 
 
-def undisturbed(case: Case, folder: Path) -> tuple[object, float]:
-    """The result, and the seconds that it took."""
-    case.prepare(folder)
-    started = time.monotonic()
-    if call(case.arguments(folder), folder).wait():
+def called(arguments: list[str], folder: Path) -> None:
+    """In the fork: the command line, with its output in a file."""
+    from bertology_utils.cli import main
+
+    log = os.open(folder / "log.txt", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    sys.exit(main(arguments))
+
+
+def command(arguments: list[str], folder: Path) -> None:
+    process = start(arguments, folder)
+    process.join()
+    if process.exitcode:
         raise SystemExit(f"failed undisturbed:\n{(folder / 'log.txt').read_text()[-800:]}")
-    return case.result(folder), time.monotonic() - started
 
 
-def faults(case: Case, folder: Path, expected: object, moment: float) -> Iterator[str]:
+def load_libraries() -> None:
+    """What commands import, for their forks to share."""
+    import bertology_utils.instruments.grammaticality
+    import bertology_utils.pages.build
+    import bertology_utils.pretraining.compare
+    import bertology_utils.running.runner  # noqa: F401
+
+
+def kill(process: multiprocessing.Process, with_children: bool) -> list[psutil.Process]:
+    """Kills a process, and all that it started or not; returns its children."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    for one in [process, *(children if with_children else ())]:
+        with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+            os.kill(one.pid, signal.SIGKILL)
+    process.join()
+    return children
+
+
+# --- the trial ------------------------------------------------------------------------------------------------------
+
+
+def faults(case: Case, folder: Path, expected: dict[str, object], moment: float, with_children: bool) -> Iterator[str]:
     """What is wrong after a kill at a moment (seconds) and a second call."""
-    case.prepare(folder)
-    process = call(case.arguments(folder), folder)
-    try:
-        process.wait(moment)
-        return  # it was done before
-    except subprocess.TimeoutExpired:
-        kill(process)
-    started = folder / "work" / "toy" / "checkpoint.pt"
-    again = case.again if started.exists() else ()
-    if call([*case.arguments(folder), *again], folder).wait():
+    process = start(case.arguments(folder), folder)
+    process.join(moment)
+    children = kill(process, with_children) if process.is_alive() else []
+    done = case.done(folder)
+    if any(case.own_time(value) != expected.get(name) for name, value in done.items()):
+        yield "what counts as done is not the undisturbed result"
+    again = start(case.arguments(folder), folder)
+    again.join()
+    after = case.done(folder)
+    if again.exitcode:
         yield f"the second call failed: {(folder / 'log.txt').read_text().strip()[-300:]}"
-    elif case.result(folder) != expected:
+    elif {name: case.own_time(value) for name, value in after.items()} != expected:
         yield "another result than undisturbed"
-    left = [path.name for pattern in PARTS for path in folder.rglob(pattern)]
-    if left:
+    elif lost := [name for name, value in done.items() if after[name] != value]:
+        yield f"done twice: {', '.join(lost)}"
+    _, alive = psutil.wait_procs(children, PATIENCE)
+    if alive:
+        yield f"still running: {' '.join(alive[0].cmdline())[:80]}"
+        for one in alive:
+            one.kill()
+    if left := [path.name for path in folder.rglob("*.part*")]:
         yield f"left behind: {', '.join(left[:3])}"
+
+
+def trial(name: str, moments: int, rng: random.Random, scratch: Path) -> int:
+    """The number of faults of a command."""
+    case, wrong = CASES[name], 0
+    template, place = scratch / "prepared", scratch / "folder"  # always one place: some results name it
+    place.mkdir()
+    case.prepare(place)
+    place.replace(template)
+    shutil.copytree(template, place)
+    started = time.monotonic()
+    command(case.arguments(place), place)
+    seconds, expected = time.monotonic() - started, case.result(place)
+    for number in range(moments):
+        shutil.rmtree(place)
+        shutil.copytree(template, place)
+        moment = rng.uniform(0, seconds)
+        for fault in faults(case, place, expected, moment, with_children=number % 2 == 0):
+            wrong += 1
+            print(f"{name}, killed after {moment:.2f} of {seconds:.2f} s: {fault}", flush=True)
+    print(f"{name}: {moments} moments in {seconds:.1f} s, {wrong} faults", flush=True)
+    return wrong
 
 
 def main() -> int:
@@ -168,25 +308,12 @@ def main() -> int:
     parser.add_argument("--moments", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    load_libraries()
     rng, wrong = random.Random(options.seed), 0
     for name in options.commands or CASES:
         with tempfile.TemporaryDirectory() as scratch:
-            expected, seconds = undisturbed(CASES[name], new(scratch, "undisturbed"))
-            for number in range(options.moments):
-                moment, folder = rng.uniform(0, seconds), new(scratch, str(number))
-                for fault in faults(CASES[name], folder, expected, moment):
-                    wrong += 1
-                    print(f"{name}, killed after {moment:.2f} of {seconds:.2f} s: {fault}", flush=True)
-                shutil.rmtree(folder, ignore_errors=True)
-            print(f"{name}: {options.moments} moments in {seconds:.1f} s", flush=True)
-    print(f"{wrong} faults")
+            wrong += trial(name, options.moments, rng, Path(scratch))
     return int(wrong > 0)
-
-
-def new(scratch: str, name: str) -> Path:
-    folder = Path(scratch) / name
-    folder.mkdir()
-    return folder
 
 
 if __name__ == "__main__":

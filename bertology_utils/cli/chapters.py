@@ -35,7 +35,7 @@ def run(
     profile: Profile = DEFAULT_PROFILE,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=MANY, help="Chapters at a time.")] = 2,
     scheduler: Annotated[str | None, typer.Option(help="A running dask scheduler, tcp://host:port.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED)] = 0,
+    seed: Annotated[list[int] | None, typer.Option(min=0, max=LARGEST_SEED, help="May be repeated; 0.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run fresh chapters again.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Let chapters use the network.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep the results under results/runs/ as well.")] = False,
@@ -47,7 +47,8 @@ def run(
     from bertology_utils.running.runner import run_jobs
     from bertology_utils.verdicts.recorded import keep, require_keepable, result_of
 
-    planned = plan(book_folder(root), chapters, model, profile, seed, online)
+    folder = book_folder(root)
+    planned = [job for one in dict.fromkeys(seed or [0]) for job in plan(folder, chapters, model, profile, one, online)]
     if claim:
         planned = only_claims(planned, claim, named=bool(chapters))
         force = True

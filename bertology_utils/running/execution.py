@@ -1,20 +1,21 @@
-"""Executes one chapter in its own kernel: what a worker process does.
+"""Executes one chapter in its own kernel: what a worker process does, here or on another machine.
 
 Depends on `project`, `freshness`, papermill and nbclient.
 
-The notebook and the record are written to part files and moved into place only when both are complete, so that
-whatever ends the process, nothing half-run is ever built.
+A worker writes nothing into the book. Its kernel records into a folder of its own, and what came of the chapter goes
+back with the outcome, which the run alone puts into place (`keep`): whatever ends a worker, nothing half-run is ever
+built, and no folder has to be shared.
 """
 
-import contextlib
 import errno
 import os
+import platform
 import re
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,10 @@ from papermill.exceptions import PapermillExecutionError
 from papermill.log import logger as papermill_logger
 
 from bertology_utils.errors import first_line
-from bertology_utils.files import read_json, write_json
-from bertology_utils.project import Job, checkpoint_file, is_untrained, split_model
+from bertology_utils.files import json_text, read_json, write_text
+from bertology_utils.project import Job, checkpoint_file, find_root, is_untrained, split_model
 from bertology_utils.provenance import versions
-from bertology_utils.running.freshness import complete
+from bertology_utils.running.freshness import complete, difference, fingerprint
 from bertology_utils.running.slices import slice_for
 
 Report = Callable[[int, int], None]
@@ -51,17 +52,25 @@ class Order:
     freshness: dict[str, Any]
     commit: str = "unknown"
     online: bool = False
-    scratch: str | None = None  # where kernels keep their sockets; the run removes it, even if they were killed
+    scratch: str | None = None  # where kernels on the run's own machine keep their files; the run removes it
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: `done`, `fresh` (not run) or `failed`, with the message for the user."""
+    """How a job ended: `done`, `fresh` (not run) or `failed`, with the message for the user.
+
+    Attributes:
+        notebook, record: the texts of both files of a chapter that is done.
+        traceback: the full text of a failure.
+    """
 
     job: Job
     status: str
     seconds: float = 0.0
     message: str = ""
+    notebook: str = field(default="", repr=False)
+    record: str = field(default="", repr=False)
+    traceback: str = field(default="", repr=False)
 
 
 class Stopped(Exception):
@@ -208,66 +217,85 @@ def provenance(order: Order, seconds: float) -> dict[str, Any]:
     }
 
 
-def tidy(nb: nbformat.NotebookNode, job: Job, run: dict[str, Any]) -> None:
+def tidy(nb: nbformat.NotebookNode, folder: str, run: dict[str, Any]) -> None:
     """Drop papermill's metadata, hide its cell on the page, name no folder of this machine, and note the run."""
     for cell in nb.cells:
         cell.metadata.pop("papermill", None)
         if INJECTED in cell.metadata.get("tags", []):
             cell.metadata["tags"] = [INJECTED, "remove-cell"]
-            cell.source = cell.source.replace(f"{job.root}{os.sep}", "")
+            cell.source = cell.source.replace(f"{folder}{os.sep}", "")
     nb.metadata.pop("papermill", None)
     nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nb.metadata["bertology"] = {key: value for key, value in run.items() if key != "freshness"}
 
 
-def finish(order: Order, nb: nbformat.NotebookNode, seconds: float) -> None:
-    """Complete both part files, then move them into place, the record last: it carries the freshness hash."""
-    order = replace(order, freshness=complete(order.freshness, order.job.root))
-    job, run = order.job, provenance(order, seconds)
-    tidy(nb, job, run)
-    nbformat.write(nb, job.notebook_part)
-    content = read_json(job.record_part)
-    record = content if isinstance(content, dict) else {"results": content or []}
-    write_json(job.record_part, record | {"run": run})
-    os.replace(job.notebook_part, job.notebook)
-    os.replace(job.record_part, job.record)
-    job.traceback.unlink(missing_ok=True)
+def keep(outcome: Outcome) -> None:
+    """Puts what came of a chapter into the book, the record last: it carries the freshness hash.
+
+    Raises BertologyError where it cannot be written; what was there before a failure stays.
+    """
+    job = outcome.job
+    if outcome.status == "done":
+        write_text(job.notebook, outcome.notebook)
+        write_text(job.record, outcome.record)
+        job.traceback.unlink(missing_ok=True)
+    elif outcome.traceback:
+        write_text(job.traceback, outcome.traceback)
 
 
-def keep_traceback(job: Job, error: Exception) -> None:
-    """Store the whole error text beside the results; a full disk must not hide the error itself."""
+def full_text(error: Exception) -> str:
+    """The whole text of an error, without colours."""
     text = "\n".join(error.traceback) if isinstance(error, PapermillExecutionError) else str(error)
-    with contextlib.suppress(OSError):
-        job.traceback.write_text(re.sub(r"\x1b\[[0-9;]*m", "", text) + "\n", encoding="utf-8")
+    return re.sub(r"\x1b\[[0-9;]*m", "", text) + "\n"
+
+
+def here(order: Order) -> Order:
+    """The order for the book on this machine: that of the run's path, else of the working folder or the package.
+
+    Raises RuntimeError where it is another book than the run's, whose results would not be what they are called.
+    """
+    job = order.job if order.job.source.is_file() else replace(order.job, root=find_root())
+    own = fingerprint(job)
+    if own["hash"] != order.freshness["hash"]:
+        raise RuntimeError(f"the book on the worker {platform.node()} is another: {difference(order.freshness, own)}.")
+    return replace(order, job=job)
 
 
 def execute(order: Order, report: Report = lambda done, total: None) -> Outcome:
     """Run one chapter; every failure is an `Outcome`, so that only a killed process makes its task run again."""
-    job, started = order.job, time.monotonic()
-    source = None
+    started, source = time.monotonic(), None
     try:
-        job.folder.mkdir(parents=True, exist_ok=True)
-        job.discard_parts()
-        source = nbformat.read(job.source, as_version=4)
-        if job.claims:
-            source = slice_for(source, job.claims)
+        order_here = order if order.scratch else here(order)
+        source = nbformat.read(order_here.job.source, as_version=4)
+        if order.job.claims:
+            source = slice_for(source, order.job.claims)
         report(0, len(source.cells))
-        nb = papermill.execute_notebook(
-            source,
-            None,  # papermill would write half-run notebooks
-            parameters={"MODEL": job.model, "PROFILE": job.profile, "SEED": job.seed, "RECORD": str(job.record_part)},
-            engine_name="bertology",
-            kernel_name="python3",
-            language="python",
-            cwd=job.source.parent,
-            report=report,
-            environment=environment(job.root, order.online),
-            scratch=order.scratch,
-        )
-        finish(order, nb, time.monotonic() - started)
+        with tempfile.TemporaryDirectory(prefix="record-", dir=order.scratch, ignore_cleanup_errors=True) as folder:
+            notebook, record = run_chapter(order_here, source, folder, report)
     except Exception as error:  # whatever a notebook can raise is the user's to see, not the scheduler's
-        job.discard_parts()
-        if not isinstance(error, Stopped):
-            keep_traceback(job, error)
-        return Outcome(job, "failed", time.monotonic() - started, describe(error, source))
-    return Outcome(job, "done", time.monotonic() - started)
+        text = "" if isinstance(error, Stopped) else full_text(error)
+        return Outcome(order.job, "failed", time.monotonic() - started, describe(error, source), traceback=text)
+    return Outcome(order.job, "done", time.monotonic() - started, notebook=notebook, record=record)
+
+
+def run_chapter(order: Order, source: nbformat.NotebookNode, folder: str, report: Report) -> tuple[str, str]:
+    """The texts of the executed notebook and of its record, which the kernel writes into a folder of its own."""
+    job, file, started = order.job, Path(folder) / f"{order.job.chapter}.json", time.monotonic()
+    nb = papermill.execute_notebook(
+        source,
+        None,  # papermill would write half-run notebooks
+        parameters={"MODEL": job.model, "PROFILE": job.profile, "SEED": job.seed, "RECORD": str(file)},
+        engine_name="bertology",
+        kernel_name="python3",
+        language="python",
+        cwd=job.source.parent,
+        report=report,
+        environment=environment(job.root, order.online),
+        scratch=order.scratch,
+    )
+    order = replace(order, freshness=complete(order.freshness, job.root))
+    run = provenance(order, time.monotonic() - started)
+    tidy(nb, folder, run)
+    content = read_json(file)
+    record = content if isinstance(content, dict) else {"results": content or []}
+    return nbformat.writes(nb) + "\n", json_text(record | {"run": run})

@@ -75,10 +75,17 @@ def notebook_code(cells: list[dict]) -> str:
 
 def reachable_files(root: Path, code: str) -> list[Path]:
     """Package files reachable by import from `code`, transitively, sorted; other packages are not followed."""
+    listing = ((path, path.stat().st_mtime_ns) for path in sorted((root / PACKAGE).rglob("*.py")))
+    return list(_reachable_files(root, code, tuple(listing)))
+
+
+@lru_cache(maxsize=64)
+def _reachable_files(root: Path, code: str, listing: tuple[tuple[Path, int], ...]) -> tuple[Path, ...]:
+    """The same, found once a process for as long as no file of the package changes."""
     finder = ModuleFinder(path=[str(root)])
     finder.scan_code(compile(code, "notebook", "exec"), finder.add_module("notebook"))
     files = (Path(module.__file__) for module in finder.modules.values() if module.__file__)
-    return sorted(path for path in files if path.is_relative_to(root / PACKAGE))
+    return tuple(sorted(path for path in files if path.is_relative_to(root / PACKAGE)))
 
 
 def package_data(root: Path, chapter: str) -> list[Path]:

@@ -1,18 +1,18 @@
 """Runs chapters in parallel as tasks of dask.distributed. Depends on project, freshness, execution and distributed.
 
-A killed worker's task runs again; a failing chapter leaves the others alone; an interrupt ends all children and
-leaves no part files. Progress travels as scheduler events, so that it works the same on a local cluster and on a
-remote scheduler that shares the file system.
+A killed worker's task runs again; a failing chapter leaves the others alone; an interrupt ends all children. Progress
+travels as scheduler events and results with the outcomes, so that a remote scheduler, whose workers have the same book
+at a place of their own, works as a local cluster does.
 """
 
 import contextlib
 import logging
 import re
 import tempfile
-import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.files import locked, read_json
 from bertology_utils.project import Job
 from bertology_utils.provenance import commit
-from bertology_utils.running.execution import Order, Outcome, Stopped, execute
+from bertology_utils.running.execution import Order, Outcome, Stopped, execute, keep
 from bertology_utils.running.freshness import fingerprint, state
 
 DEFAULT_WORKERS = 2
@@ -152,7 +152,7 @@ def quiet() -> Iterator[None]:
 
 
 def only_run(root: Path) -> contextlib.AbstractContextManager[None]:
-    """Refuse a second run in the same folder: both would write the same part files."""
+    """Refuse a second run in the same folder: both would write the same files."""
     return locked(root / "_executed" / ".lock", "Another `bertology run` is executing this book; wait for it to end.")
 
 
@@ -228,28 +228,21 @@ def run_jobs(
     with only_run(stale[0].root), scratch_folder(scheduler) as scratch:
         origin = commit(stale[0].root)
         orders = [Order(job, fingerprint(job), origin, online, scratch) for job in stale]
-        try:
-            with connect(min(workers, len(orders)), scheduler) as client, Display(console, stale) as display:
-                for outcome in collect(client, orders, display):
-                    display.end(outcome)
-                    outcomes.append(outcome)
-        finally:
-            clear_parts(stale, patience=0 if len(outcomes) == len(jobs) else 2)
+        with connect(min(workers, len(orders)), scheduler) as client, Display(console, stale) as display:
+            if not client.nthreads():
+                display.print(f"The scheduler {scheduler} has no worker yet; the run waits for one.")
+            for outcome in collect(client, orders, display):
+                keep(outcome)
+                display.end(outcome)
+                outcomes.append(replace(outcome, notebook="", record=""))
     return outcomes
 
 
 @contextlib.contextmanager
 def scratch_folder(scheduler: str | None) -> Iterator[str | None]:
-    """A folder for the kernels' sockets, which killed kernels leave behind; None on other people's machines."""
+    """A folder for the kernels' files, which killed kernels leave behind; None on other people's machines."""
     if scheduler:
         yield None
         return
     with tempfile.TemporaryDirectory(prefix="bertology-", ignore_cleanup_errors=True) as folder:
         yield folder
-
-
-def clear_parts(jobs: list[Job], patience: float) -> None:
-    """Remove part files; after an interrupt, only when kernels have noticed that their parents are gone."""
-    time.sleep(patience)
-    for job in jobs:
-        job.discard_parts()
