@@ -5,8 +5,6 @@ on torch and transformers; the table itself, in the preprint's version (v1) and 
 Weights are taken as 32-bit floats unless a row's scheme says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

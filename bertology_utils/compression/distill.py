@@ -3,13 +3,10 @@
 Depends on `mlm_training` and the `Specimen` of `models`. The recipe is sanh2019distilbert's, but short.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,11 +14,9 @@ from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.blocks import encoder_layers
+from bertology_utils.models import Specimen
 from bertology_utils.text import encode_words
 from bertology_utils.tuning.mlm_training import IGNORED, endless_batches, masked_logits, optimise
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 
 def kept_layers(teacher_layers: int, student_layers: int) -> list[int]:

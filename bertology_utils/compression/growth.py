@@ -5,8 +5,6 @@ come from `families`. All members read the same sentences under the same masks a
 is paired.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

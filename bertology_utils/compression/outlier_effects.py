@@ -4,12 +4,9 @@ Follows kovaleva2021bertbusters. Depends on `compression.outliers` (finding and 
 `cloze` (fill-ins).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,11 +15,9 @@ from torch import nn
 from bertology_utils.compression.outliers import deviating, disabled, output_norms, random_dimensions
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import MASK, fill_in, hits_at
+from bertology_utils.models import Specimen
 from bertology_utils.samples import census
 from bertology_utils.tuning.mlm_training import mlm_losses
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 # How the name of a block's last dense layer ends: BERT-like, DistilBERT, ALBERT.
 LAST_DENSE = ("output.dense", "ffn.lin2", "ffn_output")

@@ -3,8 +3,6 @@
 Depends on torch and on BERT-like names (`output.LayerNorm` of each block, not that of attention or embeddings).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Depends on torch and the layout of `heads`. A mask set is {parameter name: boole
 of the module that it was made for (usually the encoder). `training.finetune(masks=...)` trains under one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

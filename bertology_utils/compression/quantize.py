@@ -5,8 +5,6 @@ Depends on torch. Every function returns a changed copy and what it costs in byt
 size is the arithmetic of the stored form. `dynamic_int8` alone gives a model that computes in integers.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import warnings

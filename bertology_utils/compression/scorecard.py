@@ -4,8 +4,6 @@ Depends on `mlm_training` and `cloze` for the scores and on `accounting` for the
 of a small model's score to the full model's on the same items, the definition under the survey's Table 1.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import re

@@ -5,8 +5,6 @@ the signature of its namesake in `pairs` and a `source` more. Suites are tests: 
 templates, is also cut into training and test pairs, which share no noun.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain

@@ -6,8 +6,6 @@ scores into right (1), a tie (a half) or wrong (0). Words are what stands betwee
 into the pieces of the running text.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import json
@@ -16,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from bertology_utils.errors import BertologyError
 
@@ -42,7 +40,7 @@ class Passage:
     end: int
 
     @classmethod
-    def of(cls, text: str, before: str = "") -> Passage:
+    def of(cls, text: str, before: str = "") -> Self:
         """A text, behind a context that is not scored."""
         context, words = tuple(before.split()), tuple(text.split())
         return cls((*context, *words), len(context), len(context) + len(words))

@@ -6,8 +6,6 @@ needs no network, no library and no ids, so that several share a page and every 
 script a reader sees the small multiples, or the table.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Mapping, Sequence

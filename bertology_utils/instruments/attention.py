@@ -4,8 +4,6 @@ Depends on `text` for pieces and batches. Needs a specimen loaded with `attentio
 no maps, and this module says so instead of returning nothing. `relations` builds on the word-level maps made here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass

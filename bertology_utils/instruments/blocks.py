@@ -4,8 +4,6 @@ Depends on torch and on where encoders keep their blocks. What changes one block
 that measuring the change need not run them again: `test_blocks.py` holds both ways equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass

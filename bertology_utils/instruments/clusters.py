@@ -5,8 +5,6 @@ Nothing is trained on labels here. Normalised mutual information is a property o
 `information_values` share it out among the items, so that it can be resampled like any other mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Depends on `cloze` (scores), `facts`, `pairs` and `items` (what is true). A mode
 never be right by it, so single facts, comparisons, inferences and the untrained twin share one chance level, 0.5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, compress

@@ -3,8 +3,6 @@
 Depends on numpy only. All similarities over pairs are exact closed forms; nothing is sampled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

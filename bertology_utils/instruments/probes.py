@@ -9,8 +9,6 @@ and not whitened: a probe of whitened features learns the directions of little v
 tell of single words, and finds a tenth less of tags and chunks in new words.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Depends on `attention` for word-level maps and on sentences with gold heads and 
 and any other baseline are predictors of one signature, scored by the one `evaluate_predictor`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

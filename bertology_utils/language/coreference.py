@@ -4,8 +4,6 @@ Depends on `grammar` and `lexicon`; knows no model. Used for antecedent heads (c
 coreference over layers (tenney2019bert).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Each block is a name, its templates, and its facts (subject:object). No template
 word that only one of the answers allows.
 """
 
-from __future__ import annotations
-
 BLOCKS = """
 continent | {x} is a country in [MASK] . | the country of {x} lies in [MASK] . | the continent of {x} is [MASK] .
 france:europe germany:europe italy:europe egypt:africa kenya:africa nigeria:africa china:asia japan:asia india:asia

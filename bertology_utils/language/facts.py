@@ -4,8 +4,6 @@ It depends on `fact_tables`, which holds the smaller relations, and the error cl
 book; each relation has several paraphrases, so that an answer can be told from a template effect.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from random import Random

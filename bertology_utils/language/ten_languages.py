@@ -6,8 +6,6 @@ tense, third person, definite nouns. What differs is what differs between the la
 adjective, articles, gender, case, copula. Content words belong to one split, so that tests hold only new ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

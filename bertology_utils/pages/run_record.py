@@ -4,8 +4,6 @@ How far: on other data, on the untrained twin, with other seeds, with planted ef
 table, empty where nothing of the kind is recorded. Depends on `contents`, `reruns` and `verdicts.calibration`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter

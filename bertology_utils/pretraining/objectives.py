@@ -4,8 +4,6 @@ Every function that chooses positions returns a boolean array over the pieces or
 can be exchanged; functions that make examples return plain tuples. Nothing here knows a model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 

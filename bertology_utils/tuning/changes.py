@@ -4,12 +4,9 @@ Depends on `training` (classifier and scores) and `activations` (sentence vector
 blocks, on every axis.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,10 +15,8 @@ from torch import Tensor, nn
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.blocks import encoder_layers
+from bertology_utils.models import Specimen
 from bertology_utils.tuning.training import Classifier
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 
 def blocks_have_own_weights(encoder: nn.Module) -> bool:

@@ -5,8 +5,6 @@ stand in for benchmark tasks: morphology (tense, number), syntax (voice), word m
 tasks on pairs of sentences (paraphrase, entailment). Classes are balanced, so that chance is one half.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -4,11 +4,9 @@ Depends on `training` (runs), `classification_tasks` (data), `attention` (maps) 
 knows no claim. Scores are booleans over test items, with a leading axis of seeds where something random was trained.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -18,14 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from bertology_utils.instruments.attention import attention_maps, map_similarity, silenced_values, word_level_map
+from bertology_utils.language.grammar import Sentence
+from bertology_utils.models import Specimen
 from bertology_utils.tuning.changes import restored
 from bertology_utils.tuning.classification_tasks import task
 from bertology_utils.tuning.regimens import INIT_DEVIATION
 from bertology_utils.tuning.training import Examples, FineTuned, batches, correctness, finetune, finetune_seeds
-
-if TYPE_CHECKING:
-    from bertology_utils.language.grammar import Sentence
-    from bertology_utils.models import Specimen
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class Plan:
     seeds: tuple[int, ...]
     data_seed: int = 0
 
-    def of_seeds(self, count: int) -> Plan:
+    def of_seeds(self, count: int) -> Self:
         """The same with the first seeds alone."""
         return replace(self, seeds=self.seeds[:count])
 

@@ -3,8 +3,6 @@
 Depends on torch alone. `training` (labelled sentences) and `mlm_training` (masked pieces) bring model and loss.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

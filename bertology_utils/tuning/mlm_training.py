@@ -5,12 +5,9 @@ notebook (continued training, bilingual models, distillation), where `pretrainin
 scored at the masked positions alone.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,12 +15,10 @@ from torch import Tensor, nn
 
 from bertology_utils.anatomy import head_sees
 from bertology_utils.errors import BertologyError
+from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED, SpecialIds, mask_tokens
 from bertology_utils.text import batches, encode_words, model_inputs
 from bertology_utils.tuning.descent import descend, trainable
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 
 def special_ids(specimen: Specimen) -> SpecialIds:

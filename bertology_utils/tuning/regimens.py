@@ -4,8 +4,6 @@ Freezing, re-initialised top layers, mixout, adapters, and pruned weights held a
 the layout of BERT-like encoders; `training` composes these.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

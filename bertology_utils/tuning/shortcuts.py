@@ -5,8 +5,6 @@ hypothesis follows exactly when all its words occur in the premise; in the chall
 of mccoy2019right, all words always occur and only the structure decides. Splits share no content word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from random import Random
 

@@ -5,12 +5,9 @@ Depends on `grammar` (sentences), `objectives` (pairs), `multilingual` (the tiny
 one notebook.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,6 +19,7 @@ from bertology_utils.instruments.cloze import fill_in, focus_preference, hits_at
 from bertology_utils.language.facts import InventedPerson
 from bertology_utils.language.grammar import Grammar, Sentence
 from bertology_utils.language.pairs import MinimalPair
+from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.pretraining.objectives import next_sentence_pairs
 from bertology_utils.text import Encoding, batches, encode_words, model_inputs
@@ -29,9 +27,6 @@ from bertology_utils.tuning.mlm_training import endless_batches, mask_batch, mlm
 from bertology_utils.tuning.together import Packed, Stack, descend_together, pack, train_together
 from bertology_utils.tuning.training import Examples, finetune
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 TINY = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=200, learning_rate=4e-3, budget=512)
 SEEDS = 8  # of every arm

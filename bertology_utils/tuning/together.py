@@ -5,11 +5,8 @@ have become alone, but for rounding. Depends on torch, `mlm_training` (the feeds
 without dropout. For models so small that the calls cost more than the arithmetic.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -17,11 +14,9 @@ from torch.func import stack_module_state
 from torch.nn import functional as F
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.tuning.descent import WEIGHT_DECAY, learning_rates
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 Batch = Mapping[str, Tensor]
 CLIP = 1.0

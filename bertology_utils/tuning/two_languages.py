@@ -5,12 +5,9 @@ or (sentences, width) of parallel sentences, row i of one language translating r
 item.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -27,9 +24,7 @@ from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.twins import shift_word
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
+from bertology_utils.models import Specimen
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 

@@ -4,21 +4,17 @@ the card of a conflict between claims; and a chapter's answer.
 Depends on `predictions` for the clauses and on templates; the look is in book/assets/cards.css.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from bertology_utils.statistics import short_ends
 from bertology_utils.templates import counted, render
 from bertology_utils.verdicts import predictions
+from bertology_utils.verdicts.claims import Claim
 from bertology_utils.verdicts.predictions import Contrast, Judgement, absence_factor, as_published
-
-if TYPE_CHECKING:
-    from bertology_utils.verdicts.claims import Claim
 
 AMENDED = re.compile(r"Amended (\d{4}-\d\d-\d\d), when results were known: ")
 

@@ -4,8 +4,6 @@ Depends on `predictions` (the names of verdicts) and templates: its input are th
 map a heading to claims, and each claim to a few words that finish the sentence; the rest is computed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

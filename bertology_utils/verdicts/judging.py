@@ -5,8 +5,6 @@ without measuring. Records from before 2026-11-26 hold intervals only: their cla
 where the same two sides are compared, and their intervals stay the wider ones of then.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

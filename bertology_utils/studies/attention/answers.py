@@ -5,8 +5,6 @@ the words look that question and sentence share (kovaleva2019revealing), and ran
 beside attention and erasure (after arkhangelskaia2019whatcha).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from random import Random

@@ -4,8 +4,6 @@ The diagnostic of wiegreffe2019attention. Depends on `attention` (maps) and `tra
 sees each word's input embedding and no context, so that all it can know of a sentence is where its weights lie.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Depends on `outliers` for finding them and switching them off, and on `mlm_training` for the losses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Depends on `geometry` for the mathematics and on `controls` for removed directio
 (layers, occurrences, width).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Depends on `tasks`, `activations` and `probes`; every layer of a specimen is probed with the same probe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ items of word tasks share no content word between training and test; generated s
 The sentence tasks stand in for SentEval's (jawahar2019what): surface, syntactic and semantic ones.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass

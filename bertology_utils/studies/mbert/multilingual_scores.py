@@ -5,8 +5,6 @@ Tatoeba: pairs with English), `grammaticality` (the csv file), `models`, `statis
 goes the same way.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Depends on numpy and scipy for the arithmetic and on `text` and `cloze` for inpu
 layers, so that an agreement with the library shows that the arithmetic was understood. BERT's own parameter names only.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence

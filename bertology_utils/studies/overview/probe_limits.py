@@ -4,11 +4,10 @@ Depends on `probes` and `controls` (probes, control tasks and removal), `activat
 `stories` (the words); small demonstrations for the limits that the survey names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Self
 
 import numpy as np
 import torch
@@ -38,7 +37,7 @@ class TagTask:
     words: list[str]
 
     @classmethod
-    def of(cls, n: int, seed: int = 0) -> TagTask:
+    def of(cls, n: int, seed: int = 0) -> Self:
         """`n` sentences for training and as many for testing."""
         sentences = tuple(generate(n, seed=seed + part) for part in (0, 1))
         words, tags = (

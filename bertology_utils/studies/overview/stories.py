@@ -4,8 +4,6 @@ Each story keeps to one topic; the names change from telling to telling. The tas
 in sentences that mention one of each, so neither a single word nor a bag of words gives the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random

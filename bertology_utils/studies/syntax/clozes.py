@@ -5,8 +5,6 @@ Orchestration only: scores come from `cloze`, items from `pair_sets`, `facts` an
 test split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

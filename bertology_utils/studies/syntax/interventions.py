@@ -4,8 +4,6 @@ Depends on `controls` (which subspace), `cloze` (loss) and `blocks` (where they 
 others (2021, "Amnesic probing"): to be encoded is one thing, to be used another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

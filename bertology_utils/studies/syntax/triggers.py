@@ -5,8 +5,6 @@ After wallace2019universal: gradient-guided search over the vocabulary (first-or
 attack costs seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ gave to kinds of things, with the study's own wordings, and "ettinger" for CPRAG
 arguments of its namesake in `crossed` and a `source` more.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
