@@ -39,9 +39,8 @@ def encode_words(
     Args:
         pairs: second segments, one for each sentence.
 
-    Raises:
-        BertologyError: an input longer than the model takes, an empty sentence, one text in place of words, or another
-            number of second segments.
+    Raises BertologyError: an input longer than the model takes, an empty sentence, one text in place of words, or
+    another number of second segments.
     """
     require_words(sentences)
     if pairs is not None:

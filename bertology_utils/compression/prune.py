@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.blocks import put_back
 from bertology_utils.instruments.heads import head_grid, output_projections
 
 Masks = dict[str, Tensor]
@@ -100,21 +101,15 @@ def bad_heads(keep: Tensor, seed: int = 0) -> Tensor:
 # ---------------------------------------------------------------- using masks
 
 
-@torch.no_grad()
 def apply_masks(model: nn.Module, masks: Mapping[str, Tensor]) -> None:
     """Zero the pruned weights in place."""
     for name, mask in masks.items():
-        model.get_parameter(name).mul_(mask)
+        model.get_parameter(name).data.mul_(mask)
 
 
 @contextmanager
 def pruned(model: nn.Module, masks: Mapping[str, Tensor]) -> Iterator[None]:
     """Run with the masks applied; the weights come back afterwards."""
-    saved = {name: model.get_parameter(name).detach().clone() for name in masks}
-    apply_masks(model, masks)
-    try:
+    with put_back(map(model.get_parameter, masks)):
+        apply_masks(model, masks)
         yield
-    finally:
-        with torch.no_grad():
-            for name, weight in saved.items():
-                model.get_parameter(name).copy_(weight)

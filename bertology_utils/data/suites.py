@@ -58,9 +58,8 @@ class Item:
 def read_suite(path: Path) -> list[Item]:
     """The items of a file, or of all files of a folder and its folders, by what stands in them.
 
-    Raises:
-        BertologyError: a file is missing, empty or unreadable, or of none of the formats, with its line where one is
-            to blame; a folder has no such file.
+    Raises BertologyError: a file is missing, empty or unreadable, or of none of the formats, with its line where one is
+    to blame; a folder has no such file.
     """
     if not path.is_dir():
         return _read_file(path)
@@ -231,8 +230,7 @@ def _in_order(regions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 class Formula:
     """A prediction about the surprisals of regions, such as `(3;%mismatch%) > (3;%match%)`; `*` is the whole sentence.
 
-    Raises:
-        BertologyError: it holds anything but sums and comparisons of regions, joined by & and |.
+    Raises BertologyError: it holds anything but sums and comparisons of regions, joined by & and |.
     """
 
     def __init__(self, text: str, path: Path):

@@ -27,22 +27,8 @@ from bertology_utils.language.pairs import MinimalPair, role_reversal_pairs
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 
-# class: what is done with its members
-ABILITIES = {
-    "fruit": "eaten",
-    "instrument": "played",
-    "vehicle": "driven",
-    "fish": "caught",
-    "tree": "climbed",
-    "flower": "picked",
-    "animal": "fed",
-    "tool": "used",
-    "building": "entered",
-    "book": "read",
-    "drink": "drunk",
-}
-# things that do not exist, so that nothing can be known of them but what is told
-INVENTED = ("dax", "wug", "blicket", "toma", "fep", "gorp", "zav", "modi")
+ABILITIES: dict[str, str] = ITEMS["abilities"]
+INVENTED = ITEMS["invented"].split()
 
 
 @dataclass(frozen=True)

@@ -172,11 +172,8 @@ def without_table(specimen: Specimen, table: str) -> Iterator[None]:
     if table not in TABLES:
         raise unknown("input table", table, TABLES)
     module = specimen.encoder.embeddings.get_submodule(TABLES[table])
-    handle = module.register_forward_hook(lambda module, inputs, output: torch.zeros_like(output))
-    try:
+    with module.register_forward_hook(lambda module, inputs, output: torch.zeros_like(output)):
         yield
-    finally:
-        handle.remove()
 
 
 def masked_queries(

@@ -69,8 +69,7 @@ def same_kind(n: int, split: str = "train", seed: int = 0) -> tuple[list[list[st
 
     The label is an exclusive or of two kinds: no weighted sum of "how many people" gives it. Splits share no noun.
     """
-    side = {"train": 0, "test": 1}[split]
-    kinds = [words[side].split() for words in (PEOPLE, ANIMALS)]
+    kinds = [words[split].split() for words in (PEOPLE, ANIMALS)]
     random = Random(f"{split}{seed}")
     sentences, labels = [], []
     for item in range(n):

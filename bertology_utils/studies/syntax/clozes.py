@@ -18,6 +18,7 @@ from bertology_utils.instruments import cloze
 from bertology_utils.instruments.crossed_clozes import role_sensitivity
 from bertology_utils.language.facts import facts
 from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.items import ITEMS
 from bertology_utils.language.pairs import Cloze
 from bertology_utils.language.perturbations import (
     Perturbed,
@@ -30,32 +31,7 @@ from bertology_utils.language.perturbations import (
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 
-CLASS_TEMPLATES = (
-    "{ax} is {an} [MASK] .", "{ax} is a kind of [MASK] .", "{ax} is a type of [MASK] .",
-    "everyone knows that {ax} is {an} [MASK] .", "the {x} is {an} [MASK] .", "{ax} is a sort of [MASK] .",
-    "we call {ax} {an} [MASK] .", "is {ax} {an} [MASK] ?", "{ax} or another [MASK] .", "this [MASK] is {ax} .",
-)  # fmt: skip
-# context, expected word, another word of its class, a word of another class
-PRAGMATIC = """
-he was thirsty and drank a glass of|water|milk|stone
-she was hungry and ate a piece of|bread|meat|paper
-it was raining , so he opened his|umbrella|coat|book
-he wanted to write a letter and looked for a|pen|pencil|horse
-the sun went down and the sky became|dark|red|wooden
-she was cold and sat down near the|fire|stove|river
-he was ill , so they sent for a|doctor|nurse|farmer
-the ship was in danger and the sailors saw the|storm|wind|kitchen
-he wanted to cut the tree and took his|axe|knife|spoon
-she wanted to see the stars and waited for the|night|evening|soup
-the boy fell into the river and could not|swim|walk|read
-it was late and the tired child went to|bed|sleep|war
-he wished to know the time and looked at his|watch|clock|bread
-the king put the gold crown on his|head|hair|table
-she had read every page and closed the|book|letter|river
-the farmer milked his|cow|goat|plough
-the bird laid its eggs in a|nest|tree|shoe
-the soldiers fought bravely and won the|battle|war|apple
-"""
+CLASS_TEMPLATES: list[str] = ITEMS["class_templates"]
 
 
 # Negation -------------------------------------------------------------------------------------------------------------
@@ -265,9 +241,8 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
 def pragmatic_clozes() -> list[Cloze]:
     """Short stories whose last word is to be expected; `false` is a word of the same class that fits less well."""
     items = []
-    for line in PRAGMATIC.strip().splitlines():
-        context, expected, within, between = line.split("|")
-        words = (*context.split(), cloze.MASK, ".")
+    for context, answers in ITEMS["pragmatic"].items():
+        words, (expected, within, between) = (*context.split(), cloze.MASK, "."), answers.split()
         items.append(Cloze(words, len(words) - 2, expected, within, "pragmatic", {"between": between}))
     return items
 
