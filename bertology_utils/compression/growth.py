@@ -170,9 +170,6 @@ def equal_count(small: str, large: str, sentences: Sequence[Sequence[str]], untr
     }
 
 
-# ---------------------------------------------------------------- outlier dimensions over steps
-
-
 @dataclass(frozen=True)
 class Emergence:
     """Outlier dimensions of a finished model, and where they deviated on the way.

@@ -28,9 +28,6 @@ def prunable(model: nn.Module) -> dict[str, nn.Parameter]:
     }
 
 
-# ---------------------------------------------------------------- magnitude
-
-
 @torch.no_grad()
 def magnitude_masks(model: nn.Module, share: float) -> Masks:
     """Prune exactly `round(share * weights)` weights of smallest magnitude, over all matrices (chen2020lottery)."""
@@ -67,9 +64,6 @@ def _unflatten(flat: Tensor, like: Mapping[str, Tensor]) -> Masks:
     return {name: part.view(tensor.shape) for (name, tensor), part in zip(like.items(), parts, strict=True)}
 
 
-# ---------------------------------------------------------------- heads
-
-
 def head_masks(model: nn.Module, keep: Tensor) -> Masks:
     """Masks that zero the W_O columns of the heads where `keep` (layers, heads) is False: the same as gates of 0.
 
@@ -96,9 +90,6 @@ def random_heads(keep: Tensor, seed: int = 0) -> Tensor:
 def bad_heads(keep: Tensor, seed: int = 0) -> Tensor:
     """(layers, heads) with as many heads as `keep`, the pruned ones first."""
     return bad_masks({"heads": keep.bool()}, seed)["heads"]
-
-
-# ---------------------------------------------------------------- using masks
 
 
 def apply_masks(model: nn.Module, masks: Mapping[str, Tensor]) -> None:

@@ -42,9 +42,6 @@ def _bytes(model: nn.Module) -> int:
     return 4 * sum(parameter.numel() for parameter in model.parameters())
 
 
-# ---------------------------------------------------------------- integers
-
-
 def quantise_matrix(weight: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
     """Symmetric integers of (out, in), one scale a row: (int8 integers, scales (out, 1)); value = integer * scale."""
     if not 2 <= bits <= 8:
@@ -82,9 +79,6 @@ def dynamic_int8(model: nn.Module) -> nn.Module:
     with warnings.catch_warnings():  # the announcement of its removal, told above
         warnings.simplefilter("ignore")
         return quantize_dynamic(copy.deepcopy(model).eval(), {nn.Linear}, dtype=torch.qint8)
-
-
-# ---------------------------------------------------------------- GOBO
 
 
 @dataclass(frozen=True)

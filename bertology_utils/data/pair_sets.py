@@ -193,9 +193,6 @@ def _on_the_item(pair: MinimalPair) -> ShiftedPair | None:
     return ShiftedPair(pair.good, pair.bad, good, "npi", {"condition": pair.phenomenon, "npi": item}, bad)
 
 
-# Ettinger's diagnostics ----------------------------------------------------------------------------------------------
-
-
 def role_reversal_pairs(n: int | None = None, seed: int = 0, source: str = EMBEDDED) -> list[MinimalPair]:
     """A verb behind likely and reversed roles; for "ettinger" the two contexts of each item of her ROLE-88.
 

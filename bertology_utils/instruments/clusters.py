@@ -16,12 +16,7 @@ RESTARTS = 10  # the best of ten starts counts: the default of the library that 
 
 
 def cluster(
-    train: np.ndarray,
-    test: np.ndarray,
-    clusters: int,
-    seeds: Sequence[int],
-    groups: Sequence[int],
-    restarts: int = RESTARTS,
+    train: np.ndarray, test: np.ndarray, clusters: int, seeds: Sequence[int], groups: Sequence[int]
 ) -> np.ndarray:
     """The k-means cluster of each test item, layer by layer and seed by seed: integers (layers, seeds, items).
 
@@ -32,7 +27,7 @@ def cluster(
     drawn = items_of_seeds(train.shape[1], len(seeds), groups).numpy()
     found = [
         [
-            KMeans(clusters, n_init=restarts, random_state=seed).fit(known[rows]).predict(new)
+            KMeans(clusters, n_init=RESTARTS, random_state=seed).fit(known[rows]).predict(new)
             for seed, rows in zip(seeds, drawn, strict=True)
         ]
         for known, new in zip(train, test, strict=True)

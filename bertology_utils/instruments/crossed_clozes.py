@@ -194,10 +194,10 @@ def _sized_pairs() -> list[tuple[str, str]]:
     return [(scale[i], scale[j]) for scale in SIZES for i in range(len(scale)) for j in range(i + 2, len(scale))]
 
 
-def fact_items(relation: str, n: int | None = None, seed: int = 0, template: int = 0) -> list[Crossed]:
+def fact_items(relation: str, n: int | None = None, seed: int = 0) -> list[Crossed]:
     """Pairs of facts of one relation with different objects, under one of its templates."""
     items = [
-        Crossed(a.prompts()[template].words, b.prompts()[template].words, (a.object, b.object), (a.subject, b.subject))
+        Crossed(a.prompts()[0].words, b.prompts()[0].words, (a.object, b.object), (a.subject, b.subject))
         for a, b in combinations(facts(relation), 2)
         if a.object != b.object
     ]

@@ -93,9 +93,9 @@ def farther_hits(items: list[Coreference]) -> list[float]:
     return [1 - hit for hit in nearest_hits(items)]
 
 
-def rule_hits(items: list[Coreference], known: str = "train") -> list[float]:
+def rule_hits(items: list[Coreference]) -> list[float]:
     """Whether the cascade of `rule_choices` is right: 0/1 an item."""
-    choices = zip(items, rule_choices(items, known), strict=True)
+    choices = zip(items, rule_choices(items, "train"), strict=True)
     return [float(choice == item.antecedent) for item, choice in choices]
 
 

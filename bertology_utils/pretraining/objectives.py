@@ -18,9 +18,6 @@ Words = Sequence[str]
 Document = Sequence[Words]
 
 
-# ---------------------------------------------------------------- what is masked
-
-
 def _budget(n: int, share: float) -> int:
     """How many of `n` positions are predicted: at least one, as in devlin2019bert."""
     return max(1, round(share * n))
@@ -119,9 +116,6 @@ def span_boundaries(chosen: Sequence[bool]) -> list[tuple[int, int, int]]:
             boundaries += [(position - 1, position + length, place) for place in range(length)]
         position += length
     return boundaries
-
-
-# ---------------------------------------------------------------- how it is hidden
 
 
 def corrupt(

@@ -61,10 +61,10 @@ def weight_change(before: nn.Module, after: nn.Module) -> np.ndarray:
 
 
 def representation_change(
-    before: Specimen, after: Sequence[Specimen], sentences: Sequence[Sequence[str]], pool: str = "mean"
+    before: Specimen, after: Sequence[Specimen], sentences: Sequence[Sequence[str]]
 ) -> np.ndarray:
     """1 - cosine of each sentence's vector before and after each tuning: (layers + 1, tunings, sentences)."""
-    old, *new = (sentence_vectors(specimen, sentences, pool) for specimen in (before, *after))
+    old, *new = (sentence_vectors(specimen, sentences) for specimen in (before, *after))
     return 1 - nn.functional.cosine_similarity(old[:, None], torch.stack(new, dim=1), dim=-1).numpy()
 
 

@@ -61,9 +61,6 @@ def task(name: str, n: int, seed: int = 0, split: str = "train") -> Examples:
     return Examples(sentences, labels, pairs if chosen.paired else None)
 
 
-# ---------------------------------------------------------------- one sentence
-
-
 def _sentences(grammar: Grammar) -> Iterator[Sentence]:
     while True:
         yield grammar.sentence("simple")
@@ -124,9 +121,6 @@ def _agreeing_number(grammar: Grammar, seed: int) -> Iterator[Item]:
     """The question of `number` of another kind of sentences: short, with `the`, and a verb that shows it too."""
     for pair in _agreement(grammar, seed, agreeing=0):
         yield pair.good, None, int(pair.condition["number"] == "plural")
-
-
-# ---------------------------------------------------------------- two sentences
 
 
 def event(grammar: Grammar) -> tuple[Callable[[Phrase, Phrase, bool], Words], Phrase, Phrase]:

@@ -21,9 +21,6 @@ Triple = tuple[Words, Words, Words]
 NOT_ENTAILED, ENTAILED = 0, 1
 
 
-# ---------------------------------------------------------------- words and sentences
-
-
 def word_classes(lexicon: Lexicon) -> dict[str, list[str]]:
     """The content words in use here: a person, several people, deeds among persons, and what one does alone."""
     among_persons = [v for v in lexicon.verbs["transitive"] if set(PERSON) <= set(v.subjects) & set(v.objects)]
@@ -81,9 +78,6 @@ def _triples(split: str, seed: int) -> Iterator[tuple[str, Triple]]:
     while True:
         for name, make in KINDS.items():
             yield name, make(draw)
-
-
-# ---------------------------------------------------------------- the two sets
 
 
 def overlap_pairs(n: int, *, biased: bool, seed: int = 0, split: str = "train") -> Examples:
@@ -147,9 +141,6 @@ def split_by_label(correct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return correct[..., 0::2], correct[..., 1::2]
 
 
-# ---------------------------------------------------------------- one sentence
-
-
 def number_sentences(n: int, *, biased: bool, seed: int = 0, split: str = "train") -> Examples:
     """`n` (even) sentences, alternating: one doer (label 0), several doers (label 1).
 
@@ -166,9 +157,6 @@ def number_sentences(n: int, *, biased: bool, seed: int = 0, split: str = "train
         (doer,), (near,), (act,) = draw(own), draw(other), draw("act")
         sentences.append(("the", doer, draw.rng.choice(("near", "behind", "beside")), "the", near, act, "."))
     return Examples(sentences, [0, 1] * (n // 2))
-
-
-# ---------------------------------------------------------------- heuristics and baselines
 
 
 def lexical_overlap(examples: Examples) -> np.ndarray:
@@ -196,9 +184,6 @@ def bag_of_words(train: Examples, test: Examples, part: str = "second") -> np.nd
     counts = CountVectorizer(analyzer=lambda words: words)
     model = LogisticRegression(max_iter=500).fit(counts.fit_transform(sentences(train)), train.labels)
     return model.predict(counts.transform(sentences(test))) == np.asarray(test.labels)
-
-
-# ---------------------------------------------------------------- substitution attack
 
 
 def renamings(examples: Examples, count: int, seed: int = 0, split: str = "test") -> Examples:

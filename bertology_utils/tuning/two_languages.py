@@ -29,9 +29,6 @@ from bertology_utils.models import Specimen
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-# ---------------------------------------------------------------- the twin language
-
-
 @dataclass(frozen=True)
 class TwinLanguage:
     """English in another alphabet: the same grammar and lexicon, no shared piece but those of `shared`."""
@@ -62,9 +59,6 @@ def vocabulary_overlap(first: Sequence[str] | set[str], second: Sequence[str] | 
     if not a | b:
         raise BertologyError("The overlap of two empty vocabularies is not defined.")
     return len(a & b) / len(a | b)
-
-
-# ---------------------------------------------------------------- a tiny bilingual model
 
 
 @dataclass(frozen=True)
@@ -116,9 +110,6 @@ def tiny_specimen(words: Sequence[str], recipe: BilingualRecipe = BilingualRecip
     return Specimen("bilingual", model, tokenizer, f"seed {seed}", digest, "trained in this notebook")
 
 
-# ---------------------------------------------------------------- measures on parallel vectors
-
-
 def _unit(vectors: Tensor) -> Tensor:
     return torch.nn.functional.normalize(vectors.float(), dim=-1)
 
@@ -135,14 +126,9 @@ def sentence_retrieval(source: Tensor, target: Tensor) -> np.ndarray:
     return (nearest(source, target) == torch.arange(source.shape[-2])).numpy()
 
 
-def centroid(vectors: Tensor) -> Tensor:
-    """Mean vector of a language: (..., 1, width)."""
-    return vectors.mean(-2, keepdim=True)
-
-
-def centred(vectors: Tensor, reference: Tensor | None = None) -> Tensor:
-    """Vectors minus their language's centroid (that of `reference` sentences where given); libovicky2019how."""
-    return vectors - centroid(vectors if reference is None else reference)
+def centred(vectors: Tensor) -> Tensor:
+    """Vectors (..., sentences, width) minus their language's centroid; libovicky2019how."""
+    return vectors - vectors.mean(-2, keepdim=True)
 
 
 def centred_retrieval(source: Tensor, target: Tensor) -> np.ndarray:

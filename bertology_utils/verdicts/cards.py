@@ -39,9 +39,7 @@ def size_text(result: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, [items, counted(seeds, "seed") if seeds > 1 else ""]))
 
 
-def verdict_card(
-    claim: Claim, result: Mapping[str, Any], model: Judgement, twins: Judgement, ledger: str = "../book/ledger.html"
-) -> str:
+def verdict_card(claim: Claim, result: Mapping[str, Any], model: Judgement, twins: Judgement) -> str:
     """The card of a result that a chapter has just recorded: `<section class="verdict-card" id="claim-<id>">`, with a
     link to its row in the ledger.
 
@@ -68,7 +66,7 @@ def verdict_card(
         size=size_text(result),
         ends=short_ends,
         amendments=_amendments(claim.amendment),
-        ledger=ledger,
+        ledger="../book/ledger.html",
     )
 
 

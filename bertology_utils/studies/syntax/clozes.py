@@ -34,9 +34,6 @@ from bertology_utils.samples import by_unit
 CLASS_TEMPLATES: list[str] = ITEMS["class_templates"]
 
 
-# Negation -------------------------------------------------------------------------------------------------------------
-
-
 def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Category statements with and without `not` (ettinger2019what), over the covered items.
 
@@ -77,9 +74,6 @@ def _sensitivity(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
 def _without_context(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
     """`_sensitivity` where the blank stands alone: a word may win because it is usual."""
     return _sensitivity(specimen, [replace(item, words=("x", "."), focus=0) for item in items])
-
-
-# Damaged inputs -------------------------------------------------------------------------------------------------------
 
 
 def damaged_inputs(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
@@ -165,9 +159,6 @@ def _competence(specimen: Specimen, items: Sequence[tuple], intact: torch.Tensor
     return np.array(
         [float(a[piece] > b[piece]) for a, b, piece in zip(intact, noise, pieces, strict=True) if piece is not None]
     )
-
-
-# Templates and the suite ----------------------------------------------------------------------------------------------
 
 
 def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:

@@ -101,9 +101,6 @@ def _sized_pairs(n: int, seed: int) -> list[tuple[str, str]]:
     return draw(list(product(large, small)), n, seed)
 
 
-# Stories and roles of ettinger2019what -------------------------------------------------------------------------------
-
-
 def event_items(mention: bool = False, source: str = EMBEDDED) -> list[Crossed]:
     """What does one expect next? "ettinger": a story of CPRAG-102 and the one that expects the other word of its class.
 
