@@ -28,11 +28,9 @@ POOLS = ("mean", "cls")  # how a sentence becomes one vector
 
 
 @torch.inference_mode()
-def hidden_batches(
-    specimen: Specimen, encodings: Sequence[Encoding], budget: int = BUDGET
-) -> Iterator[tuple[list[int], torch.Tensor]]:
+def hidden_batches(specimen: Specimen, encodings: Sequence[Encoding]) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Yields the indices of a batch and its hidden states `(layers + 1, batch, pieces, width)`."""
-    for indices in batches(specimen, [len(e) for e in encodings], budget):
+    for indices in batches(specimen, [len(e) for e in encodings], BUDGET):
         batch = model_inputs(specimen, [encodings[i] for i in indices])
         output = specimen.encoder(**batch, output_hidden_states=True)
         yield indices, torch.stack(output.hidden_states)

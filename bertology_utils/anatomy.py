@@ -58,9 +58,8 @@ def examine(model: PreTrainedModel, name: str, untrained: bool = False) -> Anato
     Args:
         untrained: some architectures begin with attention that moves nothing; it is no fault then.
 
-    Raises:
-        BertologyError: it fails on an input of pieces alone, reads from left to right, has no state of each piece at
-            every layer, or gives numbers that are none.
+    Raises BertologyError: it fails on an input of pieces alone, reads from left to right, has no state of each piece at
+    every layer, or gives numbers that are none.
     """
     kind = f"{type(model).__name__} {untrained} {model.config.to_json_string()}"
     if kind not in _EXAMINED:

@@ -3,8 +3,6 @@
 A citation key is author, year and first word of the title, as in `tenney2019bert`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -31,7 +31,7 @@ from bertology_utils.samples import item_count, packed
 from bertology_utils.tuning.changes import blocks_have_own_weights
 from bertology_utils.verdicts import cards
 from bertology_utils.verdicts.claims import Claim, claim_by_id
-from bertology_utils.verdicts.conclusions import Answer, Themes, answer, conclusions
+from bertology_utils.verdicts.conclusions import Answer, answer, conclusions, read_themes
 from bertology_utils.verdicts.conflicts import Axis, axis_by_name, samples_to_keep, settled
 from bertology_utils.verdicts.judging import Tested, judge_claim, needed
 from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement
@@ -214,11 +214,10 @@ class Chapter:
         study = claim_by_id(claim).figure if claim else None
         return figures.table(rows, caption=" ".join(filter(None, (caption, study, here))))
 
-    def conclude(self, themes: Themes) -> None:
-        """The chapter's synthesis: what replicates, what does not and why it might not; see `conclusions`."""
+    def conclude(self) -> None:
+        """The chapter's synthesis by its themes: what replicates, what does not and why it might not; `conclusions`."""
+        themes = read_themes(self.name)
         statements = {result["id"]: claim_by_id(result["id"]).statement for result in self.results}
-        for identity in (identity for claims in themes.values() for identity in claims):
-            claim_by_id(identity)
         display(HTML(conclusions(self.results, themes, statements)))
         about = {result["id"] for result in self.results if claim_by_id(result["id"]).about_training}
         display(HTML(_answer(answer(self.results, themes, about))))

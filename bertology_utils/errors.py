@@ -6,6 +6,10 @@ that the command line prints; every other exception is a defect of the package.
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 SHOWN = 20  # names that a message lists
 
@@ -21,6 +25,12 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BertologyError:
     others = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
     hint = f"Did you mean {', '.join(near)}?" if near else f"Known: {', '.join(known[:SHOWN])}{others}."
     return BertologyError(f"There is no {kind} called '{name}'.\n{hint}")
+
+
+def first_fault(error: "ValidationError") -> tuple[str, str]:
+    """Where the first fault is that pydantic found, as `masking.share`, and what it is."""
+    first = error.errors()[0]
+    return ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
 
 
 def first_line(error: Exception | str) -> str:

@@ -4,8 +4,6 @@ Read from the folders under `models/`: names say the family (`ladder-3m`, `ladde
 number of parameters, `evaluations.jsonl` the steps and the held-out losses. Depends on `project` alone.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

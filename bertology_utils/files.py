@@ -4,18 +4,20 @@ import csv
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, fields
 from errno import EISDIR
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from safetensors import SafetensorError
 
 from bertology_utils.errors import BertologyError
 
+Row = TypeVar("Row")
 fcntl: ModuleType | None = None
 with suppress(ImportError):  # POSIX only
     import fcntl
@@ -25,9 +27,8 @@ with suppress(ImportError):  # POSIX only
 def replacing(path: Path) -> Iterator[Path]:
     """A path beside `path` to write a file or folder to, moved into place when the block ends well.
 
-    Raises:
-        BertologyError: it cannot be written, for want of space above all, or a folder stands where a file should go;
-            what was at `path` is untouched.
+    Raises BertologyError: it cannot be written, for want of space above all, or a folder stands where a file should go;
+    what was at `path` is untouched.
     """
     part = path.with_name(f"{path.name}.part{path.suffix if path.suffix == '.npy' else ''}")
     old = path.with_name(f"{path.name}.old.part")  # a folder cannot be replaced in one step
@@ -84,8 +85,7 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file.
 
-    Raises:
-        BertologyError: the file is missing, no YAML, or gives a key of one mapping twice.
+    Raises BertologyError: the file is missing, no YAML, or gives a key of one mapping twice.
     """
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
@@ -136,8 +136,7 @@ def digest(value: object) -> str:
 def read_entries(path: Path, key: str) -> list[dict[str, Any]]:
     """The entries of a json list of objects that all have `key`, none where the file is missing.
 
-    Raises:
-        BertologyError: the file holds something else, which nothing may replace.
+    Raises BertologyError: the file holds something else, which nothing may replace.
     """
     if not path.is_file():
         return []
@@ -150,8 +149,7 @@ def read_entries(path: Path, key: str) -> list[dict[str, Any]]:
 def read_csv(path: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
     """The rows of a csv file by its columns, none where it is missing.
 
-    Raises:
-        BertologyError: the file is not text, or lacks one of `columns`.
+    Raises BertologyError: the file is not text, or lacks one of `columns`.
     """
     if not path.is_file():
         return []
@@ -173,6 +171,16 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Iterable[s
         writer = csv.DictWriter(file, list(columns), extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def read_rows(path: Path, kind: type[Row]) -> list[Row]:
+    """The rows of a csv file as objects of a dataclass of texts and numbers; further columns are left out."""
+    return [kind(**{f.name: f.type(row[f.name]) for f in fields(kind)}) for row in read_csv(path)]
+
+
+def write_rows(path: Path, rows: Sequence[Any], kind: type) -> None:
+    """Writes objects of a dataclass, one a line."""
+    write_csv(path, map(asdict, rows), [field.name for field in fields(kind)])
 
 
 def _put_back(old: Path, path: Path) -> None:

@@ -147,10 +147,9 @@ def load(name: str, *, attention: str = "sdpa") -> Specimen:
         attention: "sdpa", the quickest that the architecture has, or "eager" where attention maps are read (other
             kernels return none).
 
-    Raises:
-        BertologyError: unknown name or step, folder without a model, package that is not installed, weights that do
-            not match their checksum or lack a part of the body, a hub id that is neither cached nor reachable, a
-            tokenizer that does not fit, an architecture that does not read words in both directions.
+    Raises BertologyError: unknown name or step, folder without a model, package that is not installed, weights that do
+    not match their checksum or lack a part of the body, a hub id that is neither cached nor reachable, a tokenizer that
+    does not fit, an architecture that does not read words in both directions.
     """
     if is_untrained(name):
         return _load_random(name.removeprefix(RANDOM_PREFIX), name, attention, seed=0)

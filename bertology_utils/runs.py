@@ -141,8 +141,7 @@ def filled(template: str, *runs: "Runs | Absent", **values: Any) -> str:
         runs: where the samples are; of several, the last that has the name. One alone is `{value}`, `{twin.value}`.
         values: further numbers, arrays (their means) and words.
 
-    Raises:
-        KeyError: a name that is in none of them.
+    Raises KeyError: a name that is in none of them.
     """
     named: dict[str, Any] = {}
     twins: dict[str, Any] = {}

@@ -54,8 +54,7 @@ def like(sample: np.ndarray, values: np.ndarray) -> UnitSamples:
 def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:
     """Named samples as float arrays: 0-d exact, 1-d over units, 2-d `(seeds, units)`.
 
-    Raises:
-        BertologyError: another shape, no values, or values that are not a number.
+    Raises BertologyError: another shape, no values, or values that are not a number.
     """
     arrays = {name: np.asanyarray(values, dtype=float) for name, values in samples.items()}
     for name, array in arrays.items():

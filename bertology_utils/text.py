@@ -7,16 +7,13 @@ Sentences are sequences of words. A word may fall into several pieces; `word_ids
 import operator
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from bertology_utils.anatomy import segment_types
 from bertology_utils.errors import BertologyError
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
+from bertology_utils.models import Specimen
 
 Words = Sequence[str]
 BUDGET = 1024  # pieces of a batch that is only read: its activations stay in the processor's cache
@@ -42,9 +39,8 @@ def encode_words(
     Args:
         pairs: second segments, one for each sentence.
 
-    Raises:
-        BertologyError: an input longer than the model takes, an empty sentence, one text in place of words, or another
-            number of second segments.
+    Raises BertologyError: an input longer than the model takes, an empty sentence, one text in place of words, or
+    another number of second segments.
     """
     require_words(sentences)
     if pairs is not None:

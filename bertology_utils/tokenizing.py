@@ -19,9 +19,8 @@ TEXTS = (
 def load_tokenizer(source: str, name: str, config: PreTrainedConfig, **options: bool) -> PreTrainedTokenizerFast:
     """The tokenizer of a folder or hub id, its words cut as in running text, its special pieces named.
 
-    Raises:
-        BertologyError: there is none, it cannot tell which piece belongs to which word, or it cuts words otherwise
-            than running text.
+    Raises BertologyError: there is none, it cannot tell which piece belongs to which word, or it cuts words otherwise
+    than running text.
     """
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True, **options)

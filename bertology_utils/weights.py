@@ -103,8 +103,7 @@ def trained(
     Args:
         attention: "sdpa" takes what the architecture has.
 
-    Raises:
-        BertologyError: the file cannot be read, or lacks weights of the body or holds them in another shape.
+    Raises BertologyError: the file cannot be read, or lacks weights of the body or holds them in another shape.
     """
     settings = {"attn_implementation": None if attention == "sdpa" else attention, "variant": variant, **options}
     for kind in kinds(config):

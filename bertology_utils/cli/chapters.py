@@ -196,11 +196,16 @@ def write_pictures(folder: Path, claims: list[dict], picture: Path | None, readm
 
 def ledger_line(identity: str, result: dict) -> tuple[str, ...]:
     """One row of `bertology ledger`; what was judged from recorded intervals alone has a star."""
-    effect = "" if result.get("difference") is None else f"{result['difference']:+.3g}"
-    interval = "" if result.get("ci_low") is None else f"{result['ci_low']:+.3g} to {result['ci_high']:+.3g}"
+    effect, interval = effect_and_interval(result)
     q = "" if result.get("q") is None else f"{result['q']:.2g}"
     star = "*" if result.get("intervals_only") else ""
     return identity, result["model"], result["profile"], result["verdict"], effect, interval + star, q
+
+
+def effect_and_interval(result: dict) -> tuple[str, str]:
+    """A result's effect and its interval as tables print them; empty where there are none."""
+    effect = "" if result.get("difference") is None else f"{result['difference']:+.3g}"
+    return effect, "" if result.get("ci_low") is None else f"{result['ci_low']:+.3g} to {result['ci_high']:+.3g}"
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """Commands about verdicts: what would settle them, how well intervals cover, and the log of predictions."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -66,3 +67,28 @@ def seal(root: Root = None) -> None:
 
     changed = sealed.seal(book_folder(root) / sealed.PATH)
     print(f"Sealed: {', '.join(changed)}" if changed else "Every prediction is sealed.")
+
+
+@app.command()
+def diff(
+    first: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A folder of records: _executed/PROFILE/MODEL or the like.")
+    ],
+    second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another, before or after a change.")],
+) -> None:
+    """List the claims on which two runs differ in verdict, effect or interval; fails where a verdict differs."""
+    from bertology_utils.cli.chapters import effect_and_interval
+    from bertology_utils.verdicts.differences import differing, read_results
+
+    one, other = read_results(first), read_results(second)
+    rows, turned = [], 0
+    for claim in differing(one, other):
+        sides = [run.get(claim, {"verdict": "not there"}) for run in (one, other)]
+        rows.append((claim, *(cell for side in sides for cell in (side["verdict"], *effect_and_interval(side)))))
+        turned += sides[0]["verdict"] != sides[1]["verdict"]
+    if rows:
+        show(["claim", *("verdict", "effect", "95 % interval") * 2], rows)
+    counted = f"{len(rows)} of {len(one.keys() | other)} claims differ, {turned} of them in their verdict."
+    if turned:
+        raise BertologyError(counted)
+    print(counted)

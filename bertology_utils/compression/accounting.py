@@ -5,12 +5,10 @@ on torch and transformers; the table itself, in the preprint's version (v1) and 
 Weights are taken as 32-bit floats unless a row's scheme says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import pandas as pd
 import torch
@@ -27,8 +25,10 @@ from transformers import (
 )
 
 from bertology_utils.errors import unknown
+from bertology_utils.files import read_csv
 
 REFERENCE = "bert-base"
+PIECES = 128  # of a sequence whose multiply-accumulates are counted
 
 
 # ---------------------------------------------------------------- architectures
@@ -159,7 +159,7 @@ def counts(architecture: str) -> Counts:
 # ---------------------------------------------------------------- multiply-accumulates
 
 
-def count_macs(model: nn.Module, pieces: int = 128) -> int:
+def count_macs(model: nn.Module, pieces: int = PIECES) -> int:
     """Multiply-accumulates of one forward pass over one sequence of `pieces`, attention products included.
 
     Runs on the meta device (shapes only). Embedding look-ups, norms and activations are not counted, as usual.
@@ -174,9 +174,9 @@ def count_macs(model: nn.Module, pieces: int = 128) -> int:
 
 
 @cache
-def macs(architecture: str, pieces: int = 128) -> int:
+def macs(architecture: str) -> int:
     """`count_macs` of a named architecture."""
-    return count_macs(build(architecture), pieces)
+    return count_macs(build(architecture))
 
 
 # ---------------------------------------------------------------- compression factors
@@ -216,9 +216,9 @@ def factors(architecture: str, scheme: str = "", reference: str = REFERENCE) -> 
     return Factors(base.all / total, by_encoder, size.embeddings, encoder, total)
 
 
-def pruning_ceiling(architecture: str = REFERENCE) -> float:
-    """The factor (all) of removing the whole encoder and pooler: no encoder-only pruning can exceed it."""
-    size = counts(architecture)
+def pruning_ceiling() -> float:
+    """The factor (all) of removing BERT-base's whole encoder and pooler: no encoder-only pruning can exceed it."""
+    size = counts(REFERENCE)
     return size.all / size.embeddings
 
 
@@ -226,25 +226,19 @@ def pruning_ceiling(architecture: str = REFERENCE) -> float:
 
 
 @cache
-def _read_table() -> pd.DataFrame:
-    path = files("bertology_utils.compression").joinpath("table1.csv")
-    with path.open(encoding="utf-8") as stream:
-        return pd.read_csv(stream, dtype=str, keep_default_na=False)
-
-
-def table1() -> pd.DataFrame:
-    """Table 1 as printed, one row a study, columns `*_v1` (preprint) and `*_v3` (journal); all strings, "" if absent.
+def table1() -> list[dict[str, str]]:
+    """Table 1 as printed, one row a study, columns `*_v1` (preprint) and `*_v3` (journal); "" if absent.
 
     Footnotes as printed: * smaller vocabulary, † smaller hidden layers, ‡ compared to BERT-large, ** compared to
     multilingual BERT, § as reported by jiao2019tinybert, ¶ on the dev set, ∥ convolutional layers.
     """
-    return _read_table().copy()
+    return read_csv(Path(__file__).with_name("table1.csv"))
 
 
 def table1_differences() -> pd.DataFrame:
     """What changed between the versions, for rows that are in both: columns name, column, v1, v3."""
     rows = []
-    for row in _read_table().to_dict("records"):
+    for row in table1():
         if not row["compression_v1"]:
             continue
         for column in ("model", "compression", "retention", "speedup", "evaluation"):
@@ -260,7 +254,7 @@ def recomputed_table() -> pd.DataFrame:
     A row whose architecture is not known well enough has empty (nan) counts. The speed column of the survey mixes
     hardware and batch sizes; the ratio of MACs is the part of it that arithmetic can give.
     """
-    return pd.DataFrame([_recomputed(row) for row in _read_table().to_dict("records")])
+    return pd.DataFrame(list(map(_recomputed, table1())))
 
 
 def _recomputed(row: dict[str, str]) -> dict[str, object]:

@@ -3,13 +3,10 @@
 Depends on `mlm_training` and the `Specimen` of `models`. The recipe is sanh2019distilbert's, but short.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,11 +14,11 @@ from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.blocks import encoder_layers
+from bertology_utils.models import Specimen
 from bertology_utils.text import encode_words
 from bertology_utils.tuning.mlm_training import IGNORED, endless_batches, masked_logits, optimise
 
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
+TEMPERATURE = 2.0
 
 
 def kept_layers(teacher_layers: int, student_layers: int) -> list[int]:
@@ -48,13 +45,7 @@ def student_of(teacher: Specimen, layers: int | None = None) -> Specimen:
     return dataclasses.replace(teacher, name=name, model=model.eval(), sha256=digest)
 
 
-def distillation_loss(
-    student: nn.Module,
-    teacher: nn.Module,
-    batch: dict[str, Tensor],
-    weights: tuple[float, float, float] = (5.0, 2.0, 1.0),
-    temperature: float = 2.0,
-) -> Tensor:
+def distillation_loss(student: nn.Module, teacher: nn.Module, batch: dict[str, Tensor]) -> Tensor:
     """5 KL(teacher || student at T = 2) T^2 + 2 masked-LM loss + 1 (1 - cosine of last hidden states), a scalar.
 
     Deviation: the KL is taken at masked positions only, the cosine over all real pieces.
@@ -64,15 +55,15 @@ def distillation_loss(
         target, teacher_hidden = masked_logits(teacher, batch, chosen)
     logits, hidden = masked_logits(student, batch, chosen)
     kl = nn.functional.kl_div(
-        (logits / temperature).log_softmax(-1),
-        (target / temperature).log_softmax(-1),
+        (logits / TEMPERATURE).log_softmax(-1),
+        (target / TEMPERATURE).log_softmax(-1),
         log_target=True,
         reduction="batchmean",
     )
     mlm = nn.functional.cross_entropy(logits, batch["labels"][chosen])
     real = batch["attention_mask"].bool()
     cosine = nn.functional.cosine_similarity(hidden[real], teacher_hidden[real], dim=-1).mean()
-    return weights[0] * kl * temperature**2 + weights[1] * mlm + weights[2] * (1 - cosine)
+    return 5 * kl * TEMPERATURE**2 + 2 * mlm + (1 - cosine)
 
 
 def distill(

@@ -5,8 +5,6 @@ come from `families`. All members read the same sentences under the same masks a
 is paired.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -124,10 +122,10 @@ class Growth:
         """`larger_better` by `phenomenon`: constructions of one phenomenon turn out alike."""
         return by_unit(self.larger_better(), list(map(phenomenon, self.judged)))
 
-    def two_largest(self, kind: str = "agreement") -> dict[str, UnitSamples]:
-        """Judgements of a construction by the last two models, `smaller` and `larger`; samples over word forms."""
-        *_, smaller, larger = self.judged[kind]
-        return {"smaller": by_unit(smaller, self.words[kind]), "larger": by_unit(larger, self.words[kind])}
+    def two_largest(self) -> dict[str, UnitSamples]:
+        """Judgements of agreement by the last two models, `smaller` and `larger`; samples over word forms."""
+        last_two = zip(("smaller", "larger"), self.judged["agreement"][-2:], strict=True)
+        return {name: by_unit(judged, self.words["agreement"]) for name, judged in last_two}
 
     @property
     def knowledge(self) -> str:
@@ -165,15 +163,13 @@ def equal_count(small: str, large: str, sentences: Sequence[Sequence[str]], untr
     """
     dense, whole = load(small), load(large)
     pruned = with_model(whole, prune_everywhere(whole.model, count(whole.model) / count(dense.model)))
-    compared, beside = (
-        {"dense_small": dense, "pruned_large": pruned},
-        {"whole_large": whole, "untrained": load(untrained)},
-    )
-    losses = {name: mlm_losses(specimen, sentences) for name, specimen in compared.items()}
-    return losses | {name: mlm_losses(specimen, sentences[:FEW]) for name, specimen in beside.items()}
-
-
-# ---------------------------------------------------------------- outlier dimensions over steps
+    few = sentences[:FEW]
+    return {
+        "dense_small": mlm_losses(dense, sentences),
+        "pruned_large": mlm_losses(pruned, sentences),
+        "whole_large": mlm_losses(whole, few),
+        "untrained": mlm_losses(load(untrained), few),
+    }
 
 
 @dataclass(frozen=True)
@@ -201,13 +197,13 @@ class Emergence:
         return within[-1]
 
 
-def emergence(checkpoints: Mapping[int, str], sigmas: float = 3.0) -> Emergence:
+def emergence(checkpoints: Mapping[int, str]) -> Emergence:
     """Follows outlier dimensions (kovaleva2021bertbusters) over checkpoints {step: name}, the finished model last."""
     models = [load(name).model for name in checkpoints.values()]
-    dimensions = [outlier.dimension for outlier in outlier_dimensions(models[-1], sigmas)]
-    flags = [deviating(model, "weight", sigmas) | deviating(model, "bias", sigmas) for model in models]
+    dimensions = [outlier.dimension for outlier in outlier_dimensions(models[-1])]
+    flags = list(map(deviating, models))
     final = flags[-1][:, dimensions]
     places = np.stack([flag[:, dimensions][final] for flag in flags])
-    counts = np.array([len(outlier_dimensions(model, sigmas)) for model in models])
+    counts = np.array([len(outlier_dimensions(model)) for model in models])
     strongest = np.array([deviations(model).mean(0).max() for model in models])
     return Emergence(tuple(checkpoints), tuple(dimensions), places, strongest, counts)

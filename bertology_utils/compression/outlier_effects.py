@@ -4,27 +4,23 @@ Follows kovaleva2021bertbusters. Depends on `compression.outliers` (finding and 
 `cloze` (fill-ins).
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
-import torch
 from torch import nn
 
-from bertology_utils.compression.outliers import deviating, disabled, output_norms, random_dimensions
+from bertology_utils.compression import outliers
+from bertology_utils.compression.outliers import deviating, disabled, output_norms, random_dimensions, rows_at_zero
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import MASK, fill_in, hits_at
+from bertology_utils.models import Specimen
 from bertology_utils.samples import census
 from bertology_utils.tuning.mlm_training import mlm_losses
 
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
-
 # How the name of a block's last dense layer ends: BERT-like, DistilBERT, ALBERT.
+SHUFFLES = 500
 LAST_DENSE = ("output.dense", "ffn.lin2", "ffn_output")
 
 
@@ -38,23 +34,17 @@ def strongest_dimensions(model: nn.Module, count: int = 2) -> np.ndarray:
 
 
 def deviations(model: nn.Module) -> np.ndarray:
-    """|value - layer mean| / layer deviation, the larger of scale and bias: (layers, width)."""
-    parts = []
-    for part in ("weight", "bias"):
-        values = torch.stack([getattr(norm, part).detach() for norm in output_norms(model)])
-        centred = (values - values.mean(1, keepdim=True)).abs()
-        parts.append(centred / values.std(1, keepdim=True).clamp_min(1e-6))
-    return torch.maximum(*parts).numpy()
+    """`outliers.deviations`, the larger of scale and bias: (layers, width)."""
+    return outliers.deviations(model).max(0)
 
 
-def persistence(model: nn.Module, sigmas: float = 3.0, draws: int = 500, seed: int = 0) -> tuple[np.ndarray, float]:
+def persistence(model: nn.Module) -> tuple[np.ndarray, float]:
     """In which layers the most persistent dimension deviates, booleans (layers,), and what chance gives.
 
     Chance: the mean, over shuffles within each layer, of the share of layers of the then most persistent dimension.
     """
-    flags = deviating(model, "weight", sigmas) | deviating(model, "bias", sigmas)
-    generator = np.random.default_rng(seed)
-    null = [generator.permuted(flags, axis=1).mean(0).max() for _ in range(draws)]
+    flags, generator = deviating(model), np.random.default_rng(0)
+    null = [generator.permuted(flags, axis=1).mean(0).max() for _ in range(SHUFFLES)]
     return flags[:, flags.sum(0).argmax()], float(np.mean(null))
 
 
@@ -64,9 +54,9 @@ def position(model: nn.Module) -> dict[str, np.ndarray | float]:
     return {"flagged": census(flagged), "chance": chance}
 
 
-def share_of_weights(model: nn.Module, dimensions: int = 2) -> float:
-    """Which share of a model's parameters the scales and biases of so many dimensions of its output norms are."""
-    return 2 * dimensions * len(output_norms(model)) / sum(parameter.numel() for parameter in model.parameters())
+def share_of_weights(model: nn.Module) -> float:
+    """Which share of a model's parameters the scales and biases of two dimensions of its output norms are."""
+    return 4 * len(output_norms(model)) / sum(parameter.numel() for parameter in model.parameters())
 
 
 def last_denses(model: nn.Module) -> list[nn.Linear]:
@@ -75,21 +65,9 @@ def last_denses(model: nn.Module) -> list[nn.Linear]:
     return [[block[name] for name in block if name.endswith(LAST_DENSE)][-1] for block in blocks]
 
 
-@contextmanager
-def dense_disabled(model: nn.Module, dimensions: Sequence[int]) -> Iterator[None]:
+def dense_disabled(model: nn.Module, dimensions: Sequence[int]) -> AbstractContextManager[int]:
     """Run with these output rows (weight and bias) of each block's last dense layer at 0; the layer norms stay."""
-    layers = last_denses(model)
-    chosen = torch.as_tensor(list(dimensions), dtype=torch.long)
-    saved = [(dense.weight[chosen].detach().clone(), dense.bias[chosen].detach().clone()) for dense in layers]
-    with torch.no_grad():
-        for dense in layers:
-            dense.weight[chosen], dense.bias[chosen] = 0, 0
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for dense, (weight, bias) in zip(layers, saved, strict=True):
-                dense.weight[chosen], dense.bias[chosen] = weight, bias
+    return rows_at_zero(last_denses(model), dimensions)
 
 
 def loss_increases(

@@ -3,10 +3,8 @@
 Depends on torch and on BERT-like names (`output.LayerNorm` of each block, not that of attention or embeddings).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +12,11 @@ import torch
 from torch import nn
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.blocks import put_back
+
+PARTS = ("weight", "bias")  # scale and bias of a layer norm
+SIGMAS = 3.0  # the study's
+PERSISTENT = 0.25  # more than 3 of its 12 layers
 
 
 @dataclass(frozen=True)
@@ -34,46 +37,40 @@ def output_norms(model: nn.Module) -> list[nn.LayerNorm]:
     return found
 
 
-def deviating(model: nn.Module, part: str = "weight", sigmas: float = 3.0) -> np.ndarray:
-    """Which dimensions deviate by more than `sigmas` from their layer's mean: booleans (layers, width).
-
-    `part` is "weight" (scale) or "bias".
-    """
-    values = torch.stack([getattr(norm, part).detach() for norm in output_norms(model)])
-    centred = values - values.mean(1, keepdim=True)
+def deviations(model: nn.Module) -> np.ndarray:
+    """|value - layer mean| / layer deviation of scales and of biases: (2, layers, width)."""
+    norms = output_norms(model)
+    values = torch.stack([torch.stack([getattr(norm, part).detach() for norm in norms]) for part in PARTS])
     # In an untrained model all scales are equal: no deviation, no outlier.
-    return (centred.abs() > sigmas * values.std(1, keepdim=True).clamp_min(1e-6)).numpy()
+    return ((values - values.mean(-1, keepdim=True)).abs() / values.std(-1, keepdim=True).clamp_min(1e-6)).numpy()
 
 
-def outlier_dimensions(model: nn.Module, sigmas: float = 3.0, share: float = 0.25) -> list[Outlier]:
-    """Dimensions whose scale or bias deviates in more than `share` of the layers, the most persistent first.
+def deviating(model: nn.Module) -> np.ndarray:
+    """Which dimensions' scale or bias lies more than `SIGMAS` off its layer's mean: booleans (layers, width)."""
+    return (deviations(model) > SIGMAS).any(0)
 
-    The study asks for more than 3 of 12 layers, which is `share` = 0.25.
-    """
-    scale, bias = (deviating(model, part, sigmas).sum(0) for part in ("weight", "bias"))
-    least = share * model.config.num_hidden_layers
-    chosen = np.flatnonzero(np.maximum(scale, bias) > least)
+
+def outlier_dimensions(model: nn.Module) -> list[Outlier]:
+    """Dimensions whose scale or bias deviates in more than `PERSISTENT` of the layers, the most persistent first."""
+    scale, bias = (deviations(model) > SIGMAS).sum(1)
+    chosen = np.flatnonzero(np.maximum(scale, bias) > PERSISTENT * model.config.num_hidden_layers)
     found = [Outlier(int(d), int(scale[d]), int(bias[d])) for d in chosen]
     return sorted(found, key=lambda o: (-max(o.scale_layers, o.bias_layers), -o.scale_layers - o.bias_layers))
 
 
 @contextmanager
-def disabled(model: nn.Module, dimensions: Sequence[int], parts: Sequence[str] = ("weight", "bias")) -> Iterator[int]:
+def rows_at_zero(modules: Sequence[nn.Module], dimensions: Sequence[int]) -> Iterator[int]:
+    """Run with these rows of weights and biases at 0; gives the number of rows switched off."""
+    affected = [getattr(module, part) for module in modules for part in PARTS]
+    with put_back(affected):
+        for parameter in affected:
+            parameter.data[list(dimensions)] = 0
+        yield len(affected) * len(dimensions)
+
+
+def disabled(model: nn.Module, dimensions: Sequence[int]) -> AbstractContextManager[int]:
     """Run with scale and bias of these dimensions at 0 in all layers; gives the number of parameters switched off."""
-    norms = output_norms(model)
-    chosen = torch.as_tensor(list(dimensions), dtype=torch.long)
-    saved = [{part: getattr(norm, part).detach().clone() for part in parts} for norm in norms]
-    with torch.no_grad():
-        for norm in norms:
-            for part in parts:
-                getattr(norm, part)[chosen] = 0
-    try:
-        yield len(norms) * len(parts) * len(chosen)
-    finally:
-        with torch.no_grad():
-            for norm, values in zip(norms, saved, strict=True):
-                for part, value in values.items():
-                    getattr(norm, part).copy_(value)
+    return rows_at_zero(output_norms(model), dimensions)
 
 
 def random_dimensions(

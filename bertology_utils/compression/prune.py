@@ -4,8 +4,6 @@ Depends on torch and the layout of `heads`. A mask set is {parameter name: boole
 of the module that it was made for (usually the encoder). `training.finetune(masks=...)` trains under one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.blocks import put_back
 from bertology_utils.instruments.heads import head_grid, output_projections
 
 Masks = dict[str, Tensor]
@@ -27,9 +26,6 @@ def prunable(model: nn.Module) -> dict[str, nn.Parameter]:
         for name, parameter in model.named_parameters()
         if parameter.dim() == 2 and re.search(r"layers?\.", name) and "embedding" not in name
     }
-
-
-# ---------------------------------------------------------------- magnitude
 
 
 @torch.no_grad()
@@ -68,9 +64,6 @@ def _unflatten(flat: Tensor, like: Mapping[str, Tensor]) -> Masks:
     return {name: part.view(tensor.shape) for (name, tensor), part in zip(like.items(), parts, strict=True)}
 
 
-# ---------------------------------------------------------------- heads
-
-
 def head_masks(model: nn.Module, keep: Tensor) -> Masks:
     """Masks that zero the W_O columns of the heads where `keep` (layers, heads) is False: the same as gates of 0.
 
@@ -99,24 +92,15 @@ def bad_heads(keep: Tensor, seed: int = 0) -> Tensor:
     return bad_masks({"heads": keep.bool()}, seed)["heads"]
 
 
-# ---------------------------------------------------------------- using masks
-
-
-@torch.no_grad()
 def apply_masks(model: nn.Module, masks: Mapping[str, Tensor]) -> None:
     """Zero the pruned weights in place."""
     for name, mask in masks.items():
-        model.get_parameter(name).mul_(mask)
+        model.get_parameter(name).data.mul_(mask)
 
 
 @contextmanager
 def pruned(model: nn.Module, masks: Mapping[str, Tensor]) -> Iterator[None]:
     """Run with the masks applied; the weights come back afterwards."""
-    saved = {name: model.get_parameter(name).detach().clone() for name in masks}
-    apply_masks(model, masks)
-    try:
+    with put_back(map(model.get_parameter, masks)):
+        apply_masks(model, masks)
         yield
-    finally:
-        with torch.no_grad():
-            for name, weight in saved.items():
-                model.get_parameter(name).copy_(weight)

@@ -5,12 +5,9 @@ Depends on torch. Every function returns a changed copy and what it costs in byt
 size is the arithmetic of the stored form. `dynamic_int8` alone gives a model that computes in integers.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,27 +32,14 @@ class Quantised:
         return self.bytes_before / self.bytes_after
 
 
-def _matrices(model: nn.Module, embeddings: bool) -> Iterator[tuple[str, nn.Parameter]]:
-    """Weight matrices of linear layers (and embeddings), tied ones once."""
-    kinds = (nn.Linear, nn.Embedding) if embeddings else (nn.Linear,)
-    seen: set[int] = set()
-    for name, module in model.named_modules():
-        if isinstance(module, kinds) and id(module.weight) not in seen:
-            seen.add(id(module.weight))
-            tied_embedding = not embeddings and _is_tied(model, module.weight)
-            if not tied_embedding:
-                yield f"{name}.weight", module.weight
-
-
-def _is_tied(model: nn.Module, weight: Tensor) -> bool:
-    return any(isinstance(m, nn.Embedding) and m.weight is weight for m in model.modules())
+def _matrices(model: nn.Module) -> list[nn.Parameter]:
+    """Weight matrices of linear layers and embeddings, tied ones once."""
+    weights = (module.weight for module in model.modules() if isinstance(module, nn.Linear | nn.Embedding))
+    return list({id(weight): weight for weight in weights}.values())
 
 
 def _bytes(model: nn.Module) -> int:
     return 4 * sum(parameter.numel() for parameter in model.parameters())
-
-
-# ---------------------------------------------------------------- integers
 
 
 def quantise_matrix(weight: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
@@ -68,7 +52,7 @@ def quantise_matrix(weight: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def quantise_weights(model: nn.Module, bits: int = 8, embeddings: bool = True) -> Quantised:
+def quantise_weights(model: nn.Module, bits: int = 8) -> Quantised:
     """Symmetric linear quantisation of all weight matrices, one scale a row, as zafrir2019q8bert but after training.
 
     Deviations: weights only (activations stay floats), no quantisation-aware training.
@@ -76,7 +60,7 @@ def quantise_weights(model: nn.Module, bits: int = 8, embeddings: bool = True) -
     changed = copy.deepcopy(model)
     size = _bytes(model)
     after = float(size)
-    for _, weight in _matrices(changed, embeddings):
+    for weight in _matrices(changed):
         integers, scale = quantise_matrix(weight, bits)
         weight.copy_(integers * scale)
         after += weight.numel() * bits / 8 + 4 * scale.numel() - 4 * weight.numel()
@@ -95,9 +79,6 @@ def dynamic_int8(model: nn.Module) -> nn.Module:
     with warnings.catch_warnings():  # the announcement of its removal, told above
         warnings.simplefilter("ignore")
         return quantize_dynamic(copy.deepcopy(model).eval(), {nn.Linear}, dtype=torch.qint8)
-
-
-# ---------------------------------------------------------------- GOBO
 
 
 @dataclass(frozen=True)
@@ -149,7 +130,7 @@ def _nearest(values: np.ndarray, centroids: np.ndarray) -> np.ndarray:
 
 
 @torch.no_grad()
-def gobo(model: nn.Module, bits: int = 3, embeddings: bool = True, expected_outliers: float = 0.001) -> Quantised:
+def gobo(model: nn.Module, bits: int = 3) -> Quantised:
     """GOBO on every weight matrix: a copy of the model with at most 2**bits values a matrix beside its outliers.
 
     Size: `bits` a weight, 32 bits a centroid, and 64 bits (value and position) an outlier.
@@ -157,8 +138,8 @@ def gobo(model: nn.Module, bits: int = 3, embeddings: bool = True, expected_outl
     changed = copy.deepcopy(model)
     size = _bytes(model)
     after, kept, total = float(size), 0, 0
-    for _, weight in _matrices(changed, embeddings):
-        made = gobo_matrix(weight.numpy(), bits, expected_outliers)
+    for weight in _matrices(changed):
+        made = gobo_matrix(weight.numpy(), bits)
         weight.copy_(torch.from_numpy(made.values))
         outliers = int(made.outliers.sum())
         after += weight.numel() * bits / 8 + 4 * len(made.centroids) + 8 * outliers - 4 * weight.numel()

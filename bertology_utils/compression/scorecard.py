@@ -4,8 +4,6 @@ Depends on `mlm_training` and `cloze` for the scores and on `accounting` for the
 of a small model's score to the full model's on the same items, the definition under the survey's Table 1.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import re
@@ -63,9 +61,6 @@ def kept(specimen: Specimen, sentences: Sequence[Sequence[str]], pairs: Sequence
     return Kept(mlm_losses(specimen, sentences), preferred(scores), verbs)
 
 
-# ---------------------------------------------------------------- time
-
-
 @torch.no_grad()
 def latency(model: nn.Module, pieces: int = 32, repeats: int = 15) -> float:
     """Median milliseconds of one forward pass over one sequence on this machine, after two warm-up passes."""
@@ -76,9 +71,6 @@ def latency(model: nn.Module, pieces: int = 32, repeats: int = 15) -> float:
         model(input_ids=ids, attention_mask=torch.ones_like(ids))
         taken.append(time.perf_counter() - start)
     return 1000 * float(np.median(taken[2:]))
-
-
-# ---------------------------------------------------------------- recipes
 
 
 def count(model: nn.Module) -> int:
@@ -129,9 +121,6 @@ def low_rank_embeddings(model: nn.Module, rank: int, how: str = "svd", seed: int
         raise BertologyError(f"Unknown way {how!r}: choose svd or random.")
     weight.copy_(weight @ directions @ directions.T)
     return changed
-
-
-# ---------------------------------------------------------------- the survey's table
 
 
 def printed_factor(text: str) -> float | None:

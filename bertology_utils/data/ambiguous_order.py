@@ -5,8 +5,6 @@ so that a probe may learn either rule; in the disambiguating ones another auxili
 just before the right one are no guide: see `window_rule` in `syntax_probes`, which tries.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from bertology_utils.data.material import EMBEDDED, draw, rows

@@ -5,8 +5,6 @@ kept aside in `multiword`, and the empty nodes of enhanced dependencies ("8.1") 
 -1 for the root, as in the sentences of the project's grammar, so that either can stand for the other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Depends on conllu and readers. The layer is a file a document, in the columns of
 brackets such as "(person-1", "person-1)" or "(event-2)(place-3"; its words are those of the document's treebank.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Depends on `coreference` (the form) and `material` (the rows).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

@@ -4,8 +4,6 @@ Every set of the hub has a branch on which the hub keeps it as parquet, one fold
 read from there: many of these sets are scripts otherwise, which `datasets` no longer runs, and this book never did.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

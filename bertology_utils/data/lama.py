@@ -4,8 +4,6 @@ Depends on `facts` (the form) and `material` (the rows). petroni2019language wro
 jiang2019how mined others; a fact of LAMA has both, LAMA's first.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ that experiments cannot tell the two apart. Real sentences are drawn with a seed
 4 to 30 words of at most 20 letters.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ the signature of its namesake in `pairs` and a `source` more. Suites are tests: 
 templates, is also cut into training and test pairs, which share no noun.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -193,9 +191,6 @@ def _on_the_item(pair: MinimalPair) -> ShiftedPair | None:
         return None
     item = around[0][0]
     return ShiftedPair(pair.good, pair.bad, good, "npi", {"condition": pair.phenomenon, "npi": item}, bad)
-
-
-# Ettinger's diagnostics ----------------------------------------------------------------------------------------------
 
 
 def role_reversal_pairs(n: int | None = None, seed: int = 0, source: str = EMBEDDED) -> list[MinimalPair]:

@@ -4,8 +4,6 @@ Depends on errors only. The format is that of the CoNLL-2005 task: index, word, 
 lemma and frame of a predicate ("-" elsewhere), then one column of argument pieces for each predicate.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ are read.
 Splits are train, validation, test; a variant is a language, a phenomenon or a part of the set, "" for all of it.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

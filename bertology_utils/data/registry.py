@@ -6,8 +6,6 @@ Face hub (parquet only). BERTOLOGY_SOURCES sets the order ("local,embedded,hub")
 the network.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ Dependency trees are `conllu.Tree` (treebanks) or the grammar's `Sentence`, whic
 minimal pairs are `pairs.MinimalPair` wherever they come from.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

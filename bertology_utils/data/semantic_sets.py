@@ -5,8 +5,6 @@ Depends on `semantic_tasks` (the form) and `material` (the rows). A function her
 ambiguous nouns themselves.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 

@@ -3,12 +3,10 @@
 Depends on the readers (local folders), hub, grammar and facts (embedded); `registry` loads from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from bertology_utils.data import coref_readers, lama_readers, propbank, readers, token_readers
 from bertology_utils.data.hub import HUB, Hub
@@ -50,7 +48,7 @@ class DataSet:
     variants: str = ""
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> DataSet:
+    def of(cls, row: Mapping[str, Any]) -> Self:
         """A row of the table, with its reader and its other sources."""
         own = {"embedded": GENERATORS.get(row["name"]), "hub": HUB.get(row["name"]), "splits": tuple(row["splits"])}
         return cls(**{**row, **own, "reader": READERS[row["reader"]] if "reader" in row else None})

@@ -6,8 +6,6 @@ scores into right (1), a tie (a half) or wrong (0). Words are what stands betwee
 into the pieces of the running text.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import json
@@ -16,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from bertology_utils.errors import BertologyError
 
@@ -42,7 +40,7 @@ class Passage:
     end: int
 
     @classmethod
-    def of(cls, text: str, before: str = "") -> Passage:
+    def of(cls, text: str, before: str = "") -> Self:
         """A text, behind a context that is not scored."""
         context, words = tuple(before.split()), tuple(text.split())
         return cls((*context, *words), len(context), len(context) + len(words))
@@ -60,9 +58,8 @@ class Item:
 def read_suite(path: Path) -> list[Item]:
     """The items of a file, or of all files of a folder and its folders, by what stands in them.
 
-    Raises:
-        BertologyError: a file is missing, empty or unreadable, or of none of the formats, with its line where one is
-            to blame; a folder has no such file.
+    Raises BertologyError: a file is missing, empty or unreadable, or of none of the formats, with its line where one is
+    to blame; a folder has no such file.
     """
     if not path.is_dir():
         return _read_file(path)
@@ -233,8 +230,7 @@ def _in_order(regions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 class Formula:
     """A prediction about the surprisals of regions, such as `(3;%mismatch%) > (3;%match%)`; `*` is the whole sentence.
 
-    Raises:
-        BertologyError: it holds anything but sums and comparisons of regions, joined by & and |.
+    Raises BertologyError: it holds anything but sums and comparisons of regions, joined by & and |.
     """
 
     def __init__(self, text: str, path: Path):

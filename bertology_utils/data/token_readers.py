@@ -3,8 +3,6 @@
 As in `readers`, a reader yields the typed rows of a folder, split and variant.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

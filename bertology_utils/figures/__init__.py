@@ -9,8 +9,6 @@ A series is an array of values, a matrix whose last axis holds items or seeds (d
 interval), or a sequence of measurements (objects with `value`, `low`, `high`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

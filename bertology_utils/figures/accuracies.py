@@ -3,8 +3,6 @@
 Depends on style.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dependency trees as arcs over a sentence. Depends on style and html; `figures` re-exports `arc_tree`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bars with intervals. Depends on style and html; `figures` re-exports `bars`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import cycle, pairwise
 

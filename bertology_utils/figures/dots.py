@@ -3,8 +3,6 @@
 Depends on style and html.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import NamedTuple

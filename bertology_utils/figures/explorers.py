@@ -6,8 +6,6 @@ needs no network, no library and no ids, so that several share a page and every 
 script a reader sees the small multiples, or the table.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Mapping, Sequence
@@ -138,9 +136,6 @@ def layer_explorer(views: Mapping[str, LayerView], *, start: int = 0, caption: s
     return Explorer(None, alt, table, caption, kind="layers", data=data, opened=True)
 
 
-# --- attention ------------------------------------------------------------------------------------------------------
-
-
 def _checked_grid(units: Sequence[str], views: Mapping[str, np.ndarray]) -> tuple[int, int]:
     """(layers, heads) of all views; raises where a map does not fit the units or the views each other."""
     shapes = {array.shape for array in views.values()}
@@ -190,9 +185,6 @@ def _head_table(units: Sequence[str], maps: np.ndarray, names: Sequence[str], ma
             "relation": [marks.get(name, "") for name in names],
         }
     )
-
-
-# --- layers ---------------------------------------------------------------------------------------------------------
 
 
 def _layer_table(view: LayerView) -> pd.DataFrame:

@@ -6,15 +6,13 @@ inline, so that its text takes the colour of the page (light or dark theme): ink
 becomes `currentColor`.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import math
 import re
 import warnings
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import matplotlib
 import pandas as pd
@@ -81,7 +79,7 @@ class TableView(NamedTuple):
     total: int
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> TableView:
+    def of(cls, table: pd.DataFrame) -> Self:
         columns = [column for _, column in table.head(MAXIMUM_ROWS).items()]
         texts = [[_number(value, places) for value in column] for column in columns for places in [_decimals(column)]]
         words = [any(isinstance(value, str) for value in column) for column in columns]

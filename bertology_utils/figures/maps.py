@@ -3,8 +3,6 @@
 Depends on style and html; `figures` re-exports `heat` and `head_map`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Depends on style and html. Regions differ in hatching and in the line at their b
 not needed to tell them apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from textwrap import fill

@@ -4,8 +4,6 @@ Depends on matplotlib and numpy. Every colour has a contrast of at least 3:1 on 
 drawing reads in the light and the dark theme; colour is never the only sign: markers and dashes differ too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Depends on `text` for pieces and batches. Needs a specimen loaded with `attentio
 no maps, and this module says so instead of returning nothing. `relations` builds on the word-level maps made here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ STATISTICS = (
     "other_segment",
     "entropy",
 )
+SMOOTHING = 0.001
 PUNCTUATION = frozenset(ascii_punctuation) | frozenset("…“”‘’–—«»¿¡。、，")
 
 NUMBERS = 2**26  # of the maps of a batch, where there is more than one input: a quarter of a GiB
@@ -281,15 +280,13 @@ def sentence_map(
     return list(units.values()), whole.numpy()
 
 
-def map_similarity(
-    first: Specimen, second: Specimen, sentences: Sequence[Sequence[str]], budget: int = 2048
-) -> np.ndarray:
+def map_similarity(first: Specimen, second: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
     """Cosine of the flattened maps of two models with one tokenizer, (sentences, layers, heads), without padding.
 
     kovaleva2019revealing compares a model before and after fine-tuning this way; its maps were padded to 200 pieces.
     """
     similarity = np.full((len(sentences), first.layers, first.heads), np.nan)
-    runs = (attention_maps(specimen, sentences, budget=budget) for specimen in (first, second))
+    runs = (attention_maps(specimen, sentences) for specimen in (first, second))
     for (index, encoding, before), (_, other, after) in zip(*runs, strict=True):
         if encoding.input_ids != other.input_ids or before.shape != after.shape:
             raise BertologyError("Maps can be compared between models of one architecture and one tokenizer only.")
@@ -300,9 +297,7 @@ def map_similarity(
 # --- distances between heads ----------------------------------------------------------------------------------------
 
 
-def head_distances(
-    specimen: Specimen, sentences: Sequence[Sequence[str]], smoothing: float = 0.001, budget: int = 2048
-) -> np.ndarray:
+def head_distances(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
     """Mean Jensen-Shannon divergence between the rows of every two heads, (layers * heads, layers * heads), in nats.
 
     After clark2019what, with its additive smoothing (renormalised here) and averaged, not summed, over source pieces.
@@ -310,8 +305,8 @@ def head_distances(
     """
     count = specimen.layers * specimen.heads
     total, rows = torch.zeros(count, count, dtype=torch.float64), 0
-    for _, _, maps in attention_maps(specimen, sentences, budget=budget):
-        smooth = maps.flatten(0, 1).double() + smoothing
+    for _, _, maps in attention_maps(specimen, sentences):
+        smooth = maps.flatten(0, 1).double() + SMOOTHING
         total += summed_divergence(smooth / smooth.sum(-1, keepdim=True))
         rows += maps.shape[-1]
     return (total / max(rows, 1)).numpy()

@@ -4,8 +4,6 @@ Orchestration only: metrics come from `structural` and `trees`, vectors from `ac
 sentences from `material`. What is selected (layer, head) is selected on development sentences, and scored on others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

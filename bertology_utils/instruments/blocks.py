@@ -4,9 +4,7 @@ Depends on torch and on where encoders keep their blocks. What changes one block
 that measuring the change need not run them again: `test_blocks.py` holds both ways equal.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -68,6 +66,17 @@ def recorded_calls(encoder: nn.Module) -> Iterator[list[BlockCall]]:
         for block in encoder_layers(encoder):
             stack.enter_context(block.register_forward_pre_hook(keep, with_kwargs=True))
         yield calls
+
+
+@contextmanager
+def put_back(parameters: Iterable[nn.Parameter]) -> Iterator[None]:
+    """Whatever the block does to these weights, they are afterwards as they were."""
+    saved = [(parameter, parameter.detach().clone()) for parameter in parameters]
+    try:
+        yield
+    finally:
+        for parameter, before in saved:
+            parameter.data.copy_(before)
 
 
 @contextmanager

@@ -7,8 +7,6 @@ Every function reduces its needs to *queries* (one piece sequence, one position 
 sorted by length and run in batches of a bounded number of pieces; the vocabulary is decoded for masked rows alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass

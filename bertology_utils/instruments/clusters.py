@@ -5,8 +5,6 @@ Nothing is trained on labels here. Normalised mutual information is a property o
 `information_values` share it out among the items, so that it can be resampled like any other mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -19,12 +17,7 @@ RESTARTS = 10  # the best of ten starts counts: the default of the library that 
 
 
 def cluster(
-    train: np.ndarray,
-    test: np.ndarray,
-    clusters: int,
-    seeds: Sequence[int],
-    groups: Sequence[int],
-    restarts: int = RESTARTS,
+    train: np.ndarray, test: np.ndarray, clusters: int, seeds: Sequence[int], groups: Sequence[int]
 ) -> np.ndarray:
     """The k-means cluster of each test item, layer by layer and seed by seed: integers (layers, seeds, items).
 
@@ -34,7 +27,7 @@ def cluster(
     """
     drawn = items_of_seeds(train.shape[1], len(seeds), groups).numpy()
     found = [
-        [nearest_centre(known[rows], new, clusters, seed, restarts) for seed, rows in zip(seeds, drawn, strict=True)]
+        [nearest_centre(known[rows], new, clusters, seed, RESTARTS) for seed, rows in zip(seeds, drawn, strict=True)]
         for known, new in zip(train, test, strict=True)
     ]
     return np.array(found)

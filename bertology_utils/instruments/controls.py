@@ -3,14 +3,13 @@
 Control tasks follow hewitt2019designing, the online code voita2020information.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import torch
@@ -34,7 +33,7 @@ class ControlTask:
     seed: int = 0
 
     @classmethod
-    def of(cls, labels: Sequence[Hashable], seed: int = 0) -> ControlTask:
+    def of(cls, labels: Sequence[Hashable], seed: int = 0) -> Self:
         """The control of a task with these training labels (one per token: frequent labels are drawn often)."""
         if not len(labels):
             raise BertologyError("A control task needs the labels of the real task; there are none.")

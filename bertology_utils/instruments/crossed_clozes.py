@@ -4,8 +4,6 @@ Depends on `cloze` (scores), `facts`, `pairs` and `items` (what is true). A mode
 never be right by it, so single facts, comparisons, inferences and the untrained twin share one chance level, 0.5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, compress
@@ -29,22 +27,8 @@ from bertology_utils.language.pairs import MinimalPair, role_reversal_pairs
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 
-# class: what is done with its members
-ABILITIES = {
-    "fruit": "eaten",
-    "instrument": "played",
-    "vehicle": "driven",
-    "fish": "caught",
-    "tree": "climbed",
-    "flower": "picked",
-    "animal": "fed",
-    "tool": "used",
-    "building": "entered",
-    "book": "read",
-    "drink": "drunk",
-}
-# things that do not exist, so that nothing can be known of them but what is told
-INVENTED = ("dax", "wug", "blicket", "toma", "fep", "gorp", "zav", "modi")
+ABILITIES: dict[str, str] = ITEMS["abilities"]
+INVENTED = ITEMS["invented"].split()
 
 
 @dataclass(frozen=True)
@@ -210,10 +194,10 @@ def _sized_pairs() -> list[tuple[str, str]]:
     return [(scale[i], scale[j]) for scale in SIZES for i in range(len(scale)) for j in range(i + 2, len(scale))]
 
 
-def fact_items(relation: str, n: int | None = None, seed: int = 0, template: int = 0) -> list[Crossed]:
+def fact_items(relation: str, n: int | None = None, seed: int = 0) -> list[Crossed]:
     """Pairs of facts of one relation with different objects, under one of its templates."""
     items = [
-        Crossed(a.prompts()[template].words, b.prompts()[template].words, (a.object, b.object), (a.subject, b.subject))
+        Crossed(a.prompts()[0].words, b.prompts()[0].words, (a.object, b.object), (a.subject, b.subject))
         for a, b in combinations(facts(relation), 2)
         if a.object != b.object
     ]

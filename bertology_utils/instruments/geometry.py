@@ -3,8 +3,6 @@
 Depends on numpy only. All similarities over pairs are exact closed forms; nothing is sampled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -75,9 +73,6 @@ def maximum_explainable_variance(vectors: np.ndarray, centred: bool = False) -> 
     return np.linalg.eigvalsh(gram)[..., -1] / np.where(total == 0, np.nan, total)
 
 
-# --- contextuality --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Contextuality:
     """The cosines of ethayarajh2019how by layer; the layer axis counts from 0, the embedding output.
@@ -128,9 +123,6 @@ def contextuality(sentences: Sequence[Sequence[str]], vectors: Sequence[np.ndarr
     )
 
 
-# --- dominant directions and dimensions -----------------------------------------------------------------------------
-
-
 def remove_top_components(vectors: np.ndarray, components: int) -> np.ndarray:
     """Vectors (items, width) without their mean and their first principal components ("all but the top").
 
@@ -157,9 +149,6 @@ def similarity_shares(vectors: np.ndarray) -> np.ndarray:
     units = unit(np.asarray(vectors, dtype=np.float64))
     per_dimension = units.sum(0) ** 2 - (units**2).sum(0)
     return per_dimension / per_dimension.sum()
-
-
-# --- tokens and their neighbours ------------------------------------------------------------------------------------
 
 
 def concatenate_layers(vectors: np.ndarray, last: int = 4) -> np.ndarray:

@@ -7,8 +7,6 @@ tensors layers and heads are 0-based; print them with `models.head_name`. transf
 concatenation of the heads' outputs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager

@@ -5,8 +5,6 @@ that need two contexts. Every choice between prompts is made on one half of the 
 ways round; candidates are compared less their mean over the facts, because a frequent one would win everywhere.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

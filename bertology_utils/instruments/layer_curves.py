@@ -5,8 +5,6 @@ on the mean of a band of layers against the other bands: the place of the maximu
 the middle by itself, and would prove anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 

@@ -9,8 +9,6 @@ and not whitened: a probe of whitened features learns the directions of little v
 tell of single words, and finds a tenth less of tags and chunks in new words.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -28,6 +26,8 @@ from bertology_utils.instruments.scaling import Standardiser
 
 Labels = Sequence[int] | np.ndarray | torch.Tensor
 Stages = Sequence[tuple[torch.Tensor, torch.Tensor]]
+
+PENALTIES = (0.1, 1, 10, 100, 1e3, 1e4)
 
 
 @dataclass(frozen=True)
@@ -169,19 +169,14 @@ class RidgeProbe:
         return torch.from_numpy(np.stack([model.predict(x).reshape(len(x), -1) for model, x in pairs]))
 
 
-def fit_ridge(
-    features: torch.Tensor,
-    targets: torch.Tensor,
-    penalties: Sequence[float] = (0.1, 1, 10, 100, 1e3, 1e4),
-    scaled: bool = True,
-) -> RidgeProbe:
+def fit_ridge(features: torch.Tensor, targets: torch.Tensor, scaled: bool = True) -> RidgeProbe:
     """Ridge regression of ``targets (items,)`` or ``(items, targets)`` on each layer of ``(layers, items, width)``.
 
     The penalty with the smallest leave-one-out error is taken for each layer. Features are brought to one scale unless
     they are on one: a feature that hardly varies in training would be blown up, and with it what the test holds there.
     """
     wanted = torch.as_tensor(targets).double().numpy()
-    models = (make_pipeline(StandardScaler(with_std=scaled), RidgeCV(penalties)) for _ in features)
+    models = (make_pipeline(StandardScaler(with_std=scaled), RidgeCV(PENALTIES)) for _ in features)
     return RidgeProbe([model.fit(x, wanted) for model, x in zip(models, features.double().numpy(), strict=True)])
 
 

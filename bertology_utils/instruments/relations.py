@@ -4,8 +4,6 @@ Depends on `attention` for word-level maps and on sentences with gold heads and 
 and any other baseline are predictors of one signature, scored by the one `evaluate_predictor`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -111,7 +109,7 @@ def fixed_offsets(lengths: Sequence[int], offsets: Sequence[int] = OFFSETS) -> P
 
 
 def head_predictors(
-    specimen: Specimen, sentences: Sequence[Sequence[str]], weighting: str = "attention", budget: int = 2048
+    specimen: Specimen, sentences: Sequence[Sequence[str]], weighting: str = "attention"
 ) -> dict[str, Predictor]:
     """One predictor (layers, heads, words) for each direction: the argmax of every head, in one pass over the maps.
 
@@ -119,7 +117,7 @@ def head_predictors(
     dependent attends to most, "head" the word that attends most to the dependent (the transposed map).
     """
     chosen: dict[str, dict[int, np.ndarray]] = {direction: {} for direction in DIRECTIONS}
-    for index, encoding, maps in attention_maps(specimen, sentences, weighting=weighting, budget=budget):
+    for index, encoding, maps in attention_maps(specimen, sentences, weighting=weighting):
         words = word_level_map(maps, encoding)
         words.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         chosen["dependent"][index] = words.argmax(-1).numpy().astype(np.int16)

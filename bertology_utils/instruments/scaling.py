@@ -1,8 +1,7 @@
 """Scaling of features before a probe is trained, all layers at once. Needs torch only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 
@@ -15,7 +14,7 @@ class Standardiser:
     deviation: torch.Tensor
 
     @classmethod
-    def fit(cls, features: torch.Tensor) -> Standardiser:
+    def fit(cls, features: torch.Tensor) -> Self:
         """Read both from ``(layers, items, width)``; a constant dimension keeps deviation 1."""
         mean = features.mean(1, keepdim=True)
         deviation = (features - mean).square_().mean(1, keepdim=True).sqrt_()

@@ -3,8 +3,6 @@
 The baselines that contextual vectors are said to leave behind: one vector a word type, whatever the sentence.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ sentences of ``(layers, words, width)``, trees a list of heads. Layers and seeds
 distances come from the Gram matrix, so no tensor of differences is ever built.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

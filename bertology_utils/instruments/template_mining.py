@@ -4,8 +4,6 @@ After bouraoui2019inducing: a sentence that mentions both words of a known pair 
 kept if the model, given the first word of known pairs, puts the second one first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ on `probes` (ridge) and on the trees of the grammar; fillers are the principal c
 place (rows of the token table), where the study learns them (a deviation that turns the fit into one closed form).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

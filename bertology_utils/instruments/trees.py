@@ -5,8 +5,6 @@ Nothing here knows a model: predicted distances and attention maps come in as pl
 words that are scored (punctuation is left out of attachment scores by the usage of hewitt2019structural).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 

@@ -4,8 +4,6 @@ The lexicon keeps few verbs, and half of them for training; a cloze trains nothi
 present forms a small vocabulary holds as single pieces. Only present forms of these are right.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from bertology_utils.language.items import ITEMS

@@ -4,8 +4,6 @@ Depends on `grammar` and `lexicon`; knows no model. Used for antecedent heads (c
 coreference over layers (tenney2019bert).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -95,9 +93,9 @@ def farther_hits(items: list[Coreference]) -> list[float]:
     return [1 - hit for hit in nearest_hits(items)]
 
 
-def rule_hits(items: list[Coreference], known: str = "train") -> list[float]:
+def rule_hits(items: list[Coreference]) -> list[float]:
     """Whether the cascade of `rule_choices` is right: 0/1 an item."""
-    choices = zip(items, rule_choices(items, known), strict=True)
+    choices = zip(items, rule_choices(items, "train"), strict=True)
     return [float(choice == item.antecedent) for item, choice in choices]
 
 

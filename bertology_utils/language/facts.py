@@ -1,190 +1,27 @@
 """Simple true facts as cloze prompts, and invented people whose names sound of a country.
 
-It depends on `fact_tables`, which holds the smaller relations, and the error class. The facts were written for this
-book; each relation has several paraphrases, so that an answer can be told from a template effect.
+Depends on `facts.yaml`, which holds the words. The facts were written for this book; each relation has several
+paraphrases, so that an answer can be told from a template effect.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from random import Random
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.language.fact_tables import MORE_TABLES, MORE_TEMPLATES
+from bertology_utils.files import read_yaml
 
 MASK = "[MASK]"
 
-# subject: object, one listing a relation
-TABLES = {
-    "capital": """
-france:paris germany:berlin england:london italy:rome spain:madrid russia:moscow japan:tokyo china:beijing
-egypt:cairo greece:athens ireland:dublin austria:vienna portugal:lisbon poland:warsaw norway:oslo sweden:stockholm
-denmark:copenhagen finland:helsinki hungary:budapest cuba:havana canada:ottawa scotland:edinburgh belgium:brussels
-iraq:baghdad iran:tehran lebanon:beirut syria:damascus peru:lima kenya:nairobi wales:cardiff""",
-    "class": """
-robin:bird eagle:bird owl:bird sparrow:bird duck:bird trout:fish salmon:fish shark:fish ant:insect bee:insect
-fly:insect butterfly:insect dog:animal horse:animal lion:animal cow:animal rose:flower lily:flower tulip:flower
-daisy:flower oak:tree pine:tree apple:fruit banana:fruit lemon:fruit cherry:fruit carrot:vegetable potato:vegetable
-onion:vegetable hammer:tool saw:tool axe:tool piano:instrument violin:instrument guitar:instrument car:vehicle
-truck:vehicle bus:vehicle snake:reptile lizard:reptile orange:fruit pear:fruit plum:fruit fig:fruit drum:instrument
-organ:instrument horn:instrument bell:instrument van:vehicle wagon:vehicle cab:vehicle cod:fish carp:fish
-palm:tree ash:tree fir:tree cat:animal goat:animal camel:animal tiger:animal elephant:animal pig:animal sheep:animal
-wolf:animal bear:animal fox:animal mouse:animal lamb:animal church:building house:building castle:building
-palace:building hotel:building museum:building school:building theatre:building temple:building tower:building
-hospital:building prison:building factory:building novel:book bible:book dictionary:book tea:drink
-coffee:drink wine:drink beer:drink""",
-    "sound": """
-dog:bark cat:meow lion:roar wolf:howl duck:quack horse:neigh sheep:bleat frog:croak snake:hiss bird:sing bee:buzz""",
-    "home": """
-fish:water whale:sea bird:nest bee:hive camel:desert monkey:forest shark:sea bear:forest king:palace farmer:farm
-monk:monastery prisoner:prison frog:pond spider:web soldier:camp pig:farm cow:farm duck:pond rabbit:hole""",
-    "opposite": """
-hot:cold big:small good:bad old:young up:down black:white happy:sad high:low long:short rich:poor strong:weak
-fast:slow day:night early:late open:closed left:right hard:soft light:dark full:empty dry:wet clean:dirty
-thick:thin near:far first:last love:hate war:peace life:death north:south east:west inside:outside true:false
-brave:afraid""",
-    "colour": """
-grass:green snow:white blood:red coal:black milk:white sky:blue sun:yellow leaves:green cherries:red tomatoes:red
-bananas:yellow lemons:yellow clouds:white soil:brown strawberries:red gold:yellow ravens:black chocolate:brown
-emeralds:green frogs:green roses:red apples:red pigs:pink bones:white teeth:white mice:grey rats:grey wolves:grey
-bears:brown horses:brown sheep:white trees:green plants:green stars:white lips:red nuts:brown
-oceans:blue stones:grey potatoes:brown peas:green forests:green meadows:green nights:black
-cotton:white salt:white sugar:white paper:white rice:white ice:white butter:yellow corn:yellow sand:yellow wood:brown
-coffee:black tea:brown smoke:grey ash:grey ink:black fire:red wine:red lead:grey flour:white bread:brown cheese:yellow
-water:blue""",
-    "tool": """
-carpenter:hammer painter:brush writer:pen soldier:gun farmer:plough barber:razor tailor:needle photographer:camera
-teacher:chalk cook:knife gardener:spade hunter:rifle drummer:drum fisherman:net astronomer:telescope miner:pick
-woodcutter:axe dentist:drill cleaner:broom pianist:piano""",
-    "day_after": """
-monday:tuesday tuesday:wednesday wednesday:thursday thursday:friday friday:saturday saturday:sunday sunday:monday""",
-    "month_after": """
-january:february february:march march:april april:may may:june june:july july:august august:september
-september:october october:november november:december december:january""",
-    "language": """
-france:french germany:german england:english italy:italian spain:spanish russia:russian japan:japanese
-china:chinese greece:greek poland:polish sweden:swedish denmark:danish portugal:portuguese turkey:turkish
-mexico:spanish brazil:portuguese austria:german hungary:hungarian norway:norwegian finland:finnish""",
-} | MORE_TABLES
-# from small to large; every two neighbours at a distance of at least two steps make a comparison
-SIZES = (
-    ("ant", "mouse", "rabbit", "dog", "pig", "horse", "elephant", "whale"),
-    ("coin", "apple", "bucket", "chair", "car", "house", "mountain"),
-    ("seed", "nut", "box", "table", "bus", "ship", "island"),
-    ("button", "ring", "cup", "hat", "coat", "bed", "boat", "church", "hill"),
-    ("fly", "frog", "cat", "goat", "cow", "tree", "castle"),
-    ("pin", "key", "book", "basket", "door", "wagon", "train", "bridge", "city"),
-    ("bee", "bird", "fox", "sheep", "bull", "truck", "tower"),
-    ("cell", "insect", "rat", "baby", "woman", "giant"),
-    ("finger", "hand", "boy", "man", "lion", "camel"),
-    ("leaf", "flower", "dress", "bag", "door", "garden", "field", "forest"),
-    ("letter", "bottle", "gun", "desk", "van", "barn", "palace"),
-)
-
-# {x} the subject, {ax} the subject with its article; no word may depend on the answer, or it would give it away
-TEMPLATES = {
-    "capital": (
-        "the capital of {x} is [MASK] .",
-        "[MASK] is the capital of {x} .",
-        "the capital city of {x} is called [MASK] .",
-        "{x} has its capital in [MASK] .",
-    ),
-    "class": (
-        "{ax} is a kind of [MASK] .",
-        "{ax} is a type of [MASK] .",
-        "{ax} is some sort of [MASK] .",
-        "everyone knows that {ax} is a kind of [MASK] .",
-    ),
-    "sound": ("{ax} can [MASK] .", "the {x} began to [MASK] .", "we heard the {x} [MASK] ."),
-    "home": (
-        "{ax} lives in the [MASK] .",
-        "the {x} is in the [MASK] .",
-        "you will find the {x} in the [MASK] .",
-        "the home of {ax} is the [MASK] .",
-    ),
-    "opposite": (
-        "the opposite of {x} is [MASK] .",
-        "{x} is the opposite of [MASK] .",
-        "it is not {x} , it is [MASK] .",
-        "{x} and [MASK] are opposites .",
-    ),
-    "colour": ("the colour of {x} is [MASK] .", "{x} {be} [MASK] .", "{x} {be} usually [MASK] in colour ."),
-    "tool": (
-        "{ax} works with the [MASK] .",
-        "the {x} uses the [MASK] .",
-        "the {x} picked up his [MASK] .",
-        "the tool of the {x} is the [MASK] .",
-    ),
-    "day_after": ("the day after {x} is [MASK] .", "{x} is followed by [MASK] .", "after {x} comes [MASK] ."),
-    "month_after": ("the month after {x} is [MASK] .", "{x} is followed by [MASK] .", "after {x} comes [MASK] ."),
-    "language": (
-        "people in {x} speak [MASK] .",
-        "the language of {x} is [MASK] .",
-        "the official language of {x} is [MASK] .",
-        "in {x} they speak [MASK] .",
-    ),
-    "size": ("{ax} is [MASK] than {ay} .", "{ax} is much [MASK] than {ay} .", "compared with {ay} , {ax} is [MASK] ."),
-} | MORE_TEMPLATES
+TABLES = read_yaml(Path(__file__).with_name("facts.yaml"))
+TEMPLATES: dict[str, list[str]] = {name: told["templates"] for name, told in TABLES["relations"].items()}
 RELATIONS = tuple(TEMPLATES)
+SIZES = tuple(tuple(scale.split()) for scale in TABLES["sizes"])
 SIZE_WORDS = {TEMPLATES["size"][2]: ("large", "small")}
-MASS = (
-    "grass", "snow", "blood", "coal", "milk", "sky", "sun", "soil", "gold", "chocolate", "cotton", "salt", "sugar",
-    "paper", "rice", "ice", "butter", "corn", "sand", "wood", "coffee", "tea", "smoke", "ash", "ink", "fire",
-    "wine", "lead", "flour", "bread", "cheese", "water",
-)  # fmt: skip
-WITH_THE = ("sky", "sun")
-
-# people of whom nothing can be guessed
-NAMELESS = "stranger visitor guest man woman doctor teacher soldier student singer writer farmer"
-# style: country, adjective, first names, surnames; all the people are invented
-NAME_STYLES = {
-    "italian": (
-        "italy",
-        "marco luca giovanni paolo antonio sofia giulia chiara",
-        "rossi bianchi moretti ferrari conti marini",
-    ),
-    "french": (
-        "france",
-        "pierre jacques henri claude marcel camille juliette amelie",
-        "dubois moreau lefebvre fontaine girard rousseau",
-    ),
-    "german": (
-        "germany",
-        "hans klaus wolfgang dieter jurgen greta heidi ursula",
-        "muller schmidt schneider hoffmann becker zimmermann",
-    ),
-    "russian": (
-        "russia",
-        "ivan boris dmitri sergei nikolai olga natasha irina",
-        "ivanov petrov smirnov popov orlov volkov",
-    ),
-    "spanish": (
-        "spain",
-        "carlos diego javier pablo miguel carmen lucia isabel",
-        "garcia fernandez lopez martinez gonzalez ramirez",
-    ),
-    "japanese": (
-        "japan",
-        "hiroshi takeshi kenji akira yuki keiko haruka sakura",
-        "tanaka suzuki yamamoto watanabe nakamura kobayashi",
-    ),
-    "greek": (
-        "greece",
-        "nikos yannis kostas dimitris stavros eleni maria katerina",
-        "papadopoulos georgiou nikolaidis pappas economou angelopoulos",
-    ),
-    "polish": (
-        "poland",
-        "piotr tomasz wojciech jan stanislaw agnieszka ewa zofia",
-        "kowalski nowak wisniewski lewandowski kaminski zielinski",
-    ),
-}
-PERSON_TEMPLATES = {
-    "country": ("{x} was born in [MASK] .", "{x} is from [MASK] .", "{x} comes from [MASK] .", "{x} lives in [MASK] ."),
-    "language": ("{x} speaks [MASK] .", "the native language of {x} is [MASK] ."),
-    "nationality": ("the nationality of {x} is [MASK] .", "{x} is [MASK] ."),
-}
+MASS, WITH_THE = TABLES["mass"].split(), TABLES["with_the"].split()
+STYLES: dict[str, dict[str, str]] = TABLES["styles"]
+COUNTRIES = tuple(style["country"] for style in STYLES.values())
 
 
 @dataclass(frozen=True)
@@ -236,15 +73,12 @@ class InventedPerson:
 
     def prompts(self, asked: str = "country") -> list[Prompt]:
         """Clozes for the `country`, `language` or `nationality`; the answer is that of `country`, not of the style."""
-        if asked not in PERSON_TEMPLATES:
-            raise BertologyError(f"Nothing is known of '{asked}'; choose one of {', '.join(PERSON_TEMPLATES)}.")
-        answers = {
-            country: country if asked == "country" else adjective for adjective, (country, *_) in NAME_STYLES.items()
-        }
+        if asked not in TABLES["questions"]:
+            raise BertologyError(f"Nothing is known of '{asked}'; choose one of {', '.join(TABLES['questions'])}.")
+        answers = dict(zip(COUNTRIES, COUNTRIES if asked == "country" else STYLES, strict=True))
         options = tuple(answers[country] for country in self.candidates)
-        return [
-            _fill(template, {"x": self.name}, answers[self.country], options) for template in PERSON_TEMPLATES[asked]
-        ]
+        asking = TABLES["questions"][asked]
+        return [_fill(template, {"x": self.name}, answers[self.country], options) for template in asking]
 
 
 def facts(relation: str | None = None) -> list[Fact]:
@@ -256,36 +90,33 @@ def facts(relation: str | None = None) -> list[Fact]:
 
 def invented_people(n: int, congruent: bool = True, seed: int = 0) -> list[InventedPerson]:
     """`n` different people (at most 384) with names of eight styles; where not `congruent`, of another country."""
-    countries = tuple(country for country, *_ in NAME_STYLES.values())
     names = [
-        (f"{first} {last}", country)
-        for country, firsts, lasts in NAME_STYLES.values()
-        for first in firsts.split()
-        for last in lasts.split()
+        (f"{first} {last}", style["country"])
+        for style in STYLES.values()
+        for first in style["first"].split()
+        for last in style["last"].split()
     ]
     if n > len(names):
         raise BertologyError(f"There are only {len(names)} invented names, not {n}.")
     random = Random(seed)
     people = []
     for name, style in random.sample(names, n):
-        country = style if congruent else random.choice([other for other in countries if other != style])
-        people.append(InventedPerson(name, style, country, countries))
+        country = style if congruent else random.choice([other for other in COUNTRIES if other != style])
+        people.append(InventedPerson(name, style, country, COUNTRIES))
     return people
 
 
 def nameless_people() -> list[InventedPerson]:
     """Somebody without a name, "the stranger", of every country: nothing but what is told of them can be known."""
-    countries = tuple(country for country, *_ in NAME_STYLES.values())
-    return [
-        InventedPerson(f"the {noun}", country, country, countries) for noun in NAMELESS.split() for country in countries
-    ]
+    nouns = TABLES["nameless"].split()
+    return [InventedPerson(f"the {noun}", country, country, COUNTRIES) for noun in nouns for country in COUNTRIES]
 
 
 @cache
 def _relation(name: str) -> tuple[Fact, ...]:
     if name == "size":
         return _comparisons()
-    rows = [row.split(":") for row in TABLES[name].split()]
+    rows = [row.split(":") for row in TABLES["relations"][name]["facts"].split()]
     candidates = tuple(dict.fromkeys(answer for _, answer in rows))
     return tuple(Fact(subject, name, answer, candidates) for subject, answer in rows)
 

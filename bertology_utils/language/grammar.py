@@ -6,8 +6,6 @@ order (fronting, relative and complement clauses, questions, passives, coordinat
 linear distance come apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from random import Random

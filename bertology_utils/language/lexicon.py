@@ -4,8 +4,6 @@ It reads `lexicon.yaml` and knows nothing of syntax or models. Every content wor
 (`train` or `test`), whatever its part of speech, so that a probe trained on one split meets new words in the other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 It depends on `grammar` (phrases) and knows nothing of models: a pair is two word sequences and the place to look at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial

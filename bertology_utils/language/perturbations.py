@@ -5,18 +5,13 @@ the 0-based `place` of the word that will be masked, and returns the new words w
 the perturbed inputs of ettinger2019what; a final punctuation mark stays where it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertology_utils.errors import BertologyError
-
-if TYPE_CHECKING:
-    from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.grammar_trees import Sentence
 
 FINAL = (".", "?", "!")
 ARGUMENTS = ("nsubj", "nsubj:pass", "obj", "iobj")

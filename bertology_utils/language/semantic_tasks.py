@@ -5,8 +5,6 @@ and test share no content word except the one under study; function words and fr
 nothing apart.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

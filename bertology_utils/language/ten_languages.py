@@ -6,32 +6,20 @@ tense, third person, definite nouns. What differs is what differs between the la
 adjective, articles, gender, case, copula. Content words belong to one split, so that tests hold only new ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-import yaml
-
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.files import read_yaml
 from bertology_utils.language.lexicon import SPLITS, with_s
 
+RULES = read_yaml(Path(__file__).with_name("languages.yaml"))
 BEINGS, THINGS = ("person", "animal"), ("text", "food", "drink", "object")
-ADJECTIVES = {
-    "person": ("person", "being", "any"),
-    "animal": ("being", "any", "coloured"),
-    "text": ("any", "thing"),
-    "food": ("thing",),
-    "drink": ("thing",),
-    "object": ("any", "coloured", "thing"),
-}
-"""The groups of adjectives that a kind of noun takes."""
-VERBS = {"person": ("being", "person"), "animal": ("being",)}
-"""The groups of intransitive verbs that a kind of noun takes; transitive ones stand under their objects."""
+ADJECTIVES, VERBS = ({kind: groups.split() for kind, groups in RULES[name].items()} for name in ("adjectives", "verbs"))
 
 
 @dataclass(frozen=True)
@@ -44,31 +32,11 @@ class Language:
     order: str
 
 
-LANGUAGES = {
-    "en": Language("English", "Germanic", "Latin", "SVO"),
-    "de": Language("German", "Germanic", "Latin", "SVO"),
-    "fr": Language("French", "Romance", "Latin", "SVO"),
-    "es": Language("Spanish", "Romance", "Latin", "SVO"),
-    "ru": Language("Russian", "Slavic", "Cyrillic", "SVO"),
-    "fi": Language("Finnish", "Uralic", "Latin", "SVO"),
-    "tr": Language("Turkish", "Turkic", "Latin", "SOV"),
-    "ar": Language("Arabic", "Semitic", "Arabic", "VSO"),
-    "hi": Language("Hindi", "Indic", "Devanagari", "SOV"),
-    "zh": Language("Chinese", "Sinitic", "Han", "SVO"),
-}
+LANGUAGES = {code: Language(*about) for code, about in RULES["languages"].items()}
 PIVOT = "en"
 OTHERS = tuple(code for code in LANGUAGES if code != PIVOT)
-
-ARTICLES = {  # gender or plural -> form
-    "en": dict.fromkeys(("", "plural"), "the"),
-    "de": {"m": "der", "f": "die", "n": "das", "plural": "die"},
-    "fr": {"m": "le", "f": "la", "plural": "les"},
-    "es": {"m": "el", "f": "la", "plural m": "los", "plural f": "las"},
-}
-COPULA = {"en": "is", "de": "ist", "fr": "est", "es": "es", "fi": "on", "hi": "है"}
-STOPS = {"zh": "。", "hi": "।"}
-ADPOSITIONS = ("in", "im", "auf", "dans", "en", "в", "на", "في", "में", "पर", "在", "里", "上")
-PLACE_ARTICLES = ("the", "der", "dem", "le", "la", "el")
+ADPOSITIONS, PLACE_ARTICLES = (RULES[name].split() for name in ("adpositions", "place_articles"))
+ARTICLES: dict[str, dict[str, str]] = RULES["articles"]  # of those that have any: gender or plural -> form
 
 
 class Meaning(NamedTuple):
@@ -124,7 +92,7 @@ class Entry:
 @cache
 def _lexicon() -> dict[str, dict[str, dict[str, dict[str, Entry]]]]:
     """category -> group -> concept -> language -> entry."""
-    raw = yaml.safe_load(resources.files(__package__).joinpath("ten_languages.yaml").read_text("utf-8"))
+    raw = read_yaml(Path(__file__).with_name("ten_languages.yaml"))
     return {
         category: {
             group: {
@@ -271,13 +239,14 @@ def sentence(meaning: Meaning, code: str, plural: bool = False) -> list[Token]:
     """The meaning in a language, with capital and full stop; `plural` is the number of its subject (no adjective)."""
     subject = noun_phrase(code, meaning.subject, meaning.subject_adjective, "subject", plural=plural)
     tokens = _copular(meaning, code, subject) if meaning.predicate else _verbal(meaning, code, subject, plural)
-    return [tokens[0]._replace(form=capital(code, tokens[0].form)), *tokens[1:], Token(STOPS.get(code, "."), "PUNCT")]
+    first, stop = tokens[0]._replace(form=capital(code, tokens[0].form)), RULES["stops"].get(code, ".")
+    return [first, *tokens[1:], Token(stop, "PUNCT")]
 
 
 def _copular(meaning: Meaning, code: str, subject: list[Token]) -> list[Token]:
     form = predicate_form(code, meaning.predicate, gender(code, meaning.subject))
     predicate = [Token(form, "ADJ", "predicate")]
-    copula = [Token(COPULA[code], "AUX", "copula")] if code in COPULA else []
+    copula = [Token(form, "AUX", "copula")] if (form := RULES["copula"].get(code)) else []
     if code == "hi":
         return subject + predicate + copula
     return subject + copula + ([Token("很", "ADV")] if code == "zh" else []) + predicate

@@ -4,8 +4,6 @@ Depends on `ten_languages` and `pairs`. Turkish and Chinese have none of the fou
 kind every form is as often right as wrong, so a model that always likes one form best scores one half.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 from bertology_utils.errors import BertologyError, unknown

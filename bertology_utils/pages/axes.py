@@ -4,8 +4,6 @@ Depends on `conflicts` for axes, regions and `read_settled`, and on templates. A
 regions, intervals and values lie by per cent of its width, so that it fits any screen; numbers stand beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite

@@ -4,8 +4,6 @@ Depends on `contents` for verdicts and on `axes` for strips. A side is supported
 training and the other one is contradicted.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial

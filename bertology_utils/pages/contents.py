@@ -5,8 +5,6 @@ Depends on `claims`, on `families` for names of models, and on what a run and a 
 written by hand.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

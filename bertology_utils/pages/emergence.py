@@ -5,8 +5,6 @@ those about what training teaches that all columns could test. What is counted a
 holds, and no better in untrained networks.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

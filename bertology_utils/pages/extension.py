@@ -5,8 +5,6 @@ Depends on Sphinx, on the other modules of `pages`, and on the folder `_executed
 name, `{bertology-ledger} counts`; none has a number typed by hand. `bertology build` reads all pages anew.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

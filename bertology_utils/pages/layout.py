@@ -4,8 +4,6 @@ The notebook in the repository keeps all of its code; only the copy that the pag
 `contents` for the recorded results.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Depends on `contents` and `tallies` for what is said; the templates say it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

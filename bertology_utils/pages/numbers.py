@@ -4,8 +4,6 @@ What is said stands in the template `numbers.md`. Depends on `tallies` and `cont
 the ladder and on `reruns`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import partial

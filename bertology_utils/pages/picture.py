@@ -3,8 +3,6 @@
 Depends on `tallies` for the counts and on matplotlib. Like every figure it is drawn from `ledger.json`'s rows alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

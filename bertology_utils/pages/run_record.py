@@ -4,8 +4,6 @@ How far: on other data, on the untrained twin, with other seeds, with planted ef
 table, empty where nothing of the kind is recorded. Depends on `contents`, `reruns` and `verdicts.calibration`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
@@ -14,6 +12,7 @@ from typing import Any, TypeVar
 
 from scipy import stats
 
+from bertology_utils.files import read_rows
 from bertology_utils.pages.contents import Row, is_tested, is_trained, result_of, verdict_of
 from bertology_utils.pages.ledger_table import Link
 from bertology_utils.project import CHAPTERS
@@ -66,8 +65,8 @@ def grouped(
 
 def reruns_of(root: Path) -> tuple[list[Verdict], list[IntervalCheck]]:
     """The verdicts of reruns that still count, and what the same runs say of the intervals."""
-    found = reruns.current(reruns.read(root / reruns.PATH), {claim.id: claim.amended for claim in load_claims()})
-    return found, reruns.current_checks(reruns.read_checks(root / reruns.CHECKS), found)
+    found = reruns.current(read_rows(root / reruns.PATH, Verdict), {claim.id: claim.amended for claim in load_claims()})
+    return found, reruns.current_checks(read_rows(root / reruns.CHECKS, IntervalCheck), found)
 
 
 def rerun_table(verdicts: Sequence[Verdict]) -> str:
@@ -138,7 +137,7 @@ def _changes(pairs: Sequence[tuple[str, str, str]]) -> Line:
 
 def calibration_table(path: Path) -> str:
     """Coverage, wrong decisions and decided share of the estimators by kind of design; empty where nothing was kept."""
-    lines = calibration.by_kind(calibration.read(path))
+    lines = calibration.by_kind(read_rows(path, calibration.Calibration))
     return _part("calibration.html", lines, covered=calibration.COVERED, wrong=calibration.WRONG)
 
 

@@ -4,8 +4,6 @@ Depends on `families` (who belongs together), `figures` (curves) and on files: t
 `results/zorro.csv`, which `bertology score` writes.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Depends on `contents`. Headlines, the ledger's text, the README and the ladder count by these functions alone.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

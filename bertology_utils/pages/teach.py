@@ -151,8 +151,7 @@ def grading_key(chapter: str, notebook: NotebookNode) -> str:
 def read_chapter(path: Path) -> NotebookNode:
     """A notebook of the book.
 
-    Raises:
-        BertologyError: the file is no notebook.
+    Raises BertologyError: the file is no notebook.
     """
     try:
         return nbformat.read(path, as_version=4)
@@ -173,8 +172,7 @@ def teach(root: Path, names: list[str] | None = None, out: Path | None = None) -
 
     Slides show figures and verdicts where the chapter has been run; student notebooks never do.
 
-    Raises:
-        BertologyError: an unknown chapter, no chapter at all, a broken notebook.
+    Raises BertologyError: an unknown chapter, no chapter at all, a broken notebook.
     """
     wanted = chosen_chapters(root, names)
     folder = out or root / "_build" / "teaching"

@@ -23,9 +23,8 @@ def average(name: str, configs: Sequence[Path]) -> Path:
     Pieces and seconds are those of all runs; the model card says which runs they are and how each does on the held-out
     text of the first. Returns the model's folder.
 
-    Raises:
-        BertologyError: fewer than two runs, one that is not finished or has another tokenizer or other sizes, or a
-            run called `name` that is there already.
+    Raises BertologyError: fewer than two runs, one that is not finished or has another tokenizer or other sizes, or a
+    run called `name` that is there already.
     """
     settings = [read_config(path) for path in configs]
     if len(settings) < 2:

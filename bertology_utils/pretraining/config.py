@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from bertology_utils.bibliography import load_references
-from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.errors import BertologyError, first_fault, unknown
 from bertology_utils.files import read_yaml
 from bertology_utils.pretraining.objectives import PAIR_TASKS
 
@@ -253,16 +253,15 @@ def _check_phase(config: PretrainingConfig, phase: Phase) -> None:
 def read_config(path: Path) -> PretrainingConfig:
     """The configuration in a YAML file.
 
-    Raises:
-        BertologyError: no such file, no YAML mapping, an unknown key, or a value that cannot be.
+    Raises BertologyError: no such file, no YAML mapping, an unknown key, or a value that cannot be.
     """
     content = _read_settings(Path(path))
     try:
         return PretrainingConfig(**content)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = f"'{'.'.join(map(str, first['loc']))}': " if first["loc"] else ""
-        raise BertologyError(f"{path}: {where}{first['msg'].removeprefix('Value error, ').rstrip('.')}.") from None
+        key, fault = first_fault(error)
+        where = f"'{key}': " if key else ""
+        raise BertologyError(f"{path}: {where}{fault.rstrip('.')}.") from None
 
 
 def _read_settings(path: Path, extended: tuple[Path, ...] = ()) -> dict[str, Any]:

@@ -131,8 +131,7 @@ class Phrases:
 def tokenize(source: CorpusSource, tokenizer: Tokenizer, store: Path, phrases: Phrases | None = None) -> Corpus:
     """Tokenizes a corpus into `store`, once; later calls map the stored arrays, as long as they are of this text.
 
-    Raises:
-        BertologyError: as `read_documents`, and for fewer than two documents.
+    Raises BertologyError: as `read_documents`, and for fewer than two documents.
     """
     parts = ["tokens", "sentences", "documents"]
     parts += ["labels"] if source.format == "labelled" else []

@@ -356,9 +356,8 @@ class _Progress:
 def pretrain(config_path: Path, resume: bool = False) -> Path:
     """Pre-trains the model that `config_path` describes and returns the folder of the finished model.
 
-    Raises:
-        BertologyError: a wrong configuration or corpus, a checkpoint that would be overwritten or does not fit, or a
-            full disk.
+    Raises BertologyError: a wrong configuration or corpus, a checkpoint that would be overwritten or does not fit, or a
+    full disk.
     """
     disable_progress_bar()  # that of the writing of weights, which takes no time here
     run = Pretraining(read_config(config_path))

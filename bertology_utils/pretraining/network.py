@@ -4,8 +4,6 @@ Plain runs train a BertForPreTraining, shared layers or factorised embeddings an
 detection an ElectraForPreTraining with a small ElectraForMaskedLM. What is saved is always a class of transformers.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path

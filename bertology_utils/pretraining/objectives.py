@@ -4,8 +4,6 @@ Every function that chooses positions returns a boolean array over the pieces or
 can be exchanged; functions that make examples return plain tuples. Nothing here knows a model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 
@@ -18,9 +16,6 @@ SPAN_P, LONGEST_SPAN = 0.2, 10  # SpanBERT: lengths follow a geometric distribut
 LONGEST_NGRAM = 3  # ALBERT: a length n is drawn with a probability in proportion to 1 / n
 Words = Sequence[str]
 Document = Sequence[Words]
-
-
-# ---------------------------------------------------------------- what is masked
 
 
 def _budget(n: int, share: float) -> int:
@@ -121,9 +116,6 @@ def span_boundaries(chosen: Sequence[bool]) -> list[tuple[int, int, int]]:
             boundaries += [(position - 1, position + length, place) for place in range(length)]
         position += length
     return boundaries
-
-
-# ---------------------------------------------------------------- how it is hidden
 
 
 def corrupt(

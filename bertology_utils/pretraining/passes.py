@@ -3,8 +3,6 @@
 The network has a `filler` (the model that fills in blanks), a `prediction_head` and a `pool`; see `network`.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from torch import Tensor, nn

@@ -129,8 +129,7 @@ def twin_sentence(sentence: str, overlap: float) -> str:
 def read_documents(source: CorpusSource) -> Iterator[Document]:
     """Yields the documents of a corpus.
 
-    Raises:
-        BertologyError: no such file or data set, no UTF-8 text, or a line without its columns.
+    Raises BertologyError: no such file or data set, no UTF-8 text, or a line without its columns.
     """
     for document in _read(source):
         if source.twin is None:

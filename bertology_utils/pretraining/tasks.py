@@ -5,10 +5,8 @@ loss reads to the batch, `loss` scores it. The engine sums the losses with their
 in `collate`, before the batch reaches a GPU, which then never waits for the processor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,12 +15,10 @@ from transformers import PreTrainedConfig
 
 from bertology_utils.pretraining import objectives
 
+from .config import Masking
 from .corpus import BEGINS_PHRASE, IN_CAPITALS
 from .examples import IGNORED, Row, SpecialIds, pad
 from .passes import Batch, Pass
-
-if TYPE_CHECKING:
-    from .config import Masking
 
 MOST_PLACES = 20  # places in a span that span-boundary prediction tells apart, in pieces
 UNSEEN = torch.finfo(torch.bfloat16).min  # added to the score of what attention must not see

@@ -4,12 +4,9 @@ Depends on `training` (classifier and scores) and `activations` (sentence vector
 blocks, on every axis.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,10 +15,8 @@ from torch import Tensor, nn
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.blocks import encoder_layers
+from bertology_utils.models import Specimen
 from bertology_utils.tuning.training import Classifier
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 
 def blocks_have_own_weights(encoder: nn.Module) -> bool:
@@ -66,10 +61,10 @@ def weight_change(before: nn.Module, after: nn.Module) -> np.ndarray:
 
 
 def representation_change(
-    before: Specimen, after: Sequence[Specimen], sentences: Sequence[Sequence[str]], pool: str = "mean"
+    before: Specimen, after: Sequence[Specimen], sentences: Sequence[Sequence[str]]
 ) -> np.ndarray:
     """1 - cosine of each sentence's vector before and after each tuning: (layers + 1, tunings, sentences)."""
-    old, *new = (sentence_vectors(specimen, sentences, pool) for specimen in (before, *after))
+    old, *new = (sentence_vectors(specimen, sentences) for specimen in (before, *after))
     return 1 - nn.functional.cosine_similarity(old[:, None], torch.stack(new, dim=1), dim=-1).numpy()
 
 

@@ -5,8 +5,6 @@ stand in for benchmark tasks: morphology (tense, number), syntax (voice), word m
 tasks on pairs of sentences (paraphrase, entailment). Classes are balanced, so that chance is one half.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -61,9 +59,6 @@ def task(name: str, n: int, seed: int = 0, split: str = "train") -> Examples:
     Random(f"{name}-{split}-{seed}").shuffle(found)
     sentences, pairs, labels = zip(*found, strict=True)
     return Examples(sentences, labels, pairs if chosen.paired else None)
-
-
-# ---------------------------------------------------------------- one sentence
 
 
 def _sentences(grammar: Grammar) -> Iterator[Sentence]:
@@ -126,9 +121,6 @@ def _agreeing_number(grammar: Grammar, seed: int) -> Iterator[Item]:
     """The question of `number` of another kind of sentences: short, with `the`, and a verb that shows it too."""
     for pair in _agreement(grammar, seed, agreeing=0):
         yield pair.good, None, int(pair.condition["number"] == "plural")
-
-
-# ---------------------------------------------------------------- two sentences
 
 
 def event(grammar: Grammar) -> tuple[Callable[[Phrase, Phrase, bool], Words], Phrase, Phrase]:

@@ -4,11 +4,9 @@ Depends on `training` (runs), `classification_tasks` (data), `attention` (maps) 
 knows no claim. Scores are booleans over test items, with a leading axis of seeds where something random was trained.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -18,14 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from bertology_utils.instruments.attention import attention_maps, map_similarity, silenced_values, word_level_map
+from bertology_utils.language.grammar import Sentence
+from bertology_utils.models import Specimen
 from bertology_utils.tuning.changes import restored
 from bertology_utils.tuning.classification_tasks import task
 from bertology_utils.tuning.regimens import INIT_DEVIATION
 from bertology_utils.tuning.training import Examples, FineTuned, batches, correctness, finetune, finetune_seeds
-
-if TYPE_CHECKING:
-    from bertology_utils.language.grammar import Sentence
-    from bertology_utils.models import Specimen
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class Plan:
     seeds: tuple[int, ...]
     data_seed: int = 0
 
-    def of_seeds(self, count: int) -> Plan:
+    def of_seeds(self, count: int) -> Self:
         """The same with the first seeds alone."""
         return replace(self, seeds=self.seeds[:count])
 
@@ -71,9 +67,6 @@ def named(scores: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarra
     return single | {condition: over_tasks(tasks) for condition, tasks in scores.items()}
 
 
-# ---------------------------------------------------------------- conditions without fine-tuning
-
-
 @torch.no_grad()
 def features(specimen: Specimen, examples: Examples) -> dict[str, Tensor]:
     """Last layer of the frozen encoder, pooled as `mean` over all real pieces and as `cls`: (items, width) each."""
@@ -104,9 +97,6 @@ def frozen_conditions(specimen: Specimen, train: Examples, test: Examples, heads
     return scores | {"untrained": guesses == labels}
 
 
-# ---------------------------------------------------------------- what changed
-
-
 def attention_change(before: Specimen, runs: Sequence[FineTuned], sentences: Sequence[Sequence[str]]) -> np.ndarray:
     """1 - cosine of flattened attention maps, averaged over heads: (runs, sentences, layers); kovaleva2019revealing."""
     return np.stack([1 - map_similarity(before, run.specimen, sentences).mean(-1) for run in runs])
@@ -130,13 +120,11 @@ def attention_targets(specimen: Specimen, sentences: Sequence[Sentence]) -> dict
 
 
 def attention_shifts(
-    before: Mapping[str, np.ndarray], runs: Sequence[FineTuned], sentences: Sequence[Sentence], layers: int = 2
+    before: Mapping[str, np.ndarray], runs: Sequence[FineTuned], sentences: Sequence[Sentence]
 ) -> dict[str, np.ndarray]:
-    """Growth of `attention_targets` over fine-tuning, in the last `layers` layers: {target: (runs, sentences)}."""
+    """Growth of `attention_targets` over fine-tuning, in the last two layers: {target: (runs, sentences)}."""
     after = [attention_targets(run.specimen, sentences) for run in runs]
-    return {
-        target: np.stack([(own[target] - old)[:, -layers:].mean(-1) for own in after]) for target, old in before.items()
-    }
+    return {target: np.stack([(own[target] - old)[:, -2:].mean(-1) for own in after]) for target, old in before.items()}
 
 
 @torch.no_grad()
@@ -164,9 +152,6 @@ def restoration(
         )
         for name, layers in groups.items()
     }
-
-
-# ---------------------------------------------------------------- seeds
 
 
 def seed_series(
@@ -229,10 +214,10 @@ def spread_samples(series: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return spreads | floors | {"drama_floor": chance_spread(series["start"], 1.0)}
 
 
-def best_of(scores: Sequence[float], most: int | None = None) -> np.ndarray:
-    """Expected best score of 1..most runs drawn with replacement from `scores`: (most,); dodge2020finetuning."""
+def best_of(scores: Sequence[float]) -> np.ndarray:
+    """Expected best score of 1, 2, ... runs drawn with replacement from `scores`: (scores,); dodge2020finetuning."""
     ordered = np.sort(np.asarray(scores, dtype=float))
     count = len(ordered)
     share = np.arange(count + 1) / count
-    draws = np.arange(1, (most or count) + 1)[:, None]
+    draws = np.arange(1, count + 1)[:, None]
     return ((share[1:] ** draws - share[:-1] ** draws) * ordered).sum(1)

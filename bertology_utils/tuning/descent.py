@@ -3,8 +3,6 @@
 Depends on torch alone. `training` (labelled sentences) and `mlm_training` (masked pieces) bring model and loss.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -12,36 +10,42 @@ import torch
 from torch import Tensor, nn
 
 WEIGHT_DECAY = 0.01
+CLIP = 1.0
 
 
-def descend(groups: Sequence[Mapping], loss_of_step: Callable[[], Tensor], steps: int) -> np.ndarray:
-    """`steps` steps on `loss_of_step()`, the first tenth of them warm-up: losses (steps,).
+def clip_together(parameters: Sequence[Tensor]) -> None:
+    """Scales the gradients of one model so that their common norm is at most `CLIP`."""
+    nn.utils.clip_grad_norm_(parameters, CLIP)
+
+
+def descend(
+    groups: Sequence[Mapping],
+    loss_of_step: Callable[[], Tensor],
+    steps: int,
+    clip: Callable[[Sequence[Tensor]], None] = clip_together,
+) -> np.ndarray:
+    """`steps` steps on `loss_of_step()`, a scalar or one loss a model, the first tenth of them warm-up: (steps, ...).
 
     groups: parameters with their peak learning rate, `{"params": ..., "lr": ...}` as torch takes them. They are left
     without gradients: chapters keep many runs, and gradients are as large as weights.
     """
     optimiser = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-    schedule = learning_rates(optimiser, steps)
+    warmup = max(1, steps // 10)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
+    )
     losses = []
     for _ in range(steps):
         loss = loss_of_step()
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 1.0)
+        loss.sum().backward()
+        clip(parameters)
         optimiser.step()
         schedule.step()
-        losses.append(float(loss.detach()))
+        losses.append(loss.detach())
     optimiser.zero_grad(set_to_none=True)
-    return np.array(losses)
-
-
-def learning_rates(optimiser: torch.optim.Optimizer, steps: int) -> torch.optim.lr_scheduler.LambdaLR:
-    """The schedule: a tenth of the steps up to the peak, then linearly down to 0."""
-    warmup = max(1, steps // 10)
-    return torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
-    )
+    return torch.stack(losses).double().numpy()
 
 
 def trainable(module: nn.Module) -> list[nn.Parameter]:

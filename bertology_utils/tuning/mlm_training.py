@@ -5,12 +5,9 @@ notebook (continued training, bilingual models, distillation), where `pretrainin
 scored at the masked positions alone.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,12 +15,10 @@ from torch import Tensor, nn
 
 from bertology_utils.anatomy import head_sees
 from bertology_utils.errors import BertologyError
+from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED, SpecialIds, mask_tokens
 from bertology_utils.text import batches, encode_words, model_inputs
 from bertology_utils.tuning.descent import descend, trainable
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 
 def special_ids(specimen: Specimen) -> SpecialIds:
@@ -93,16 +88,23 @@ def mlm_losses(specimen: Specimen, sentences: Sequence[Sequence[str]], seed: int
     return result
 
 
+def shuffled_rows(
+    specimen: Specimen, encodings: Sequence, rng: np.random.Generator, budget: int
+) -> Iterator[list[int]]:
+    """One epoch: the rows of each batch of about `budget` pieces, in random order."""
+    order = rng.permutation(len(encodings))
+    groups = batches(specimen, [len(encodings[row]) for row in order], budget)
+    for group in rng.permutation(len(groups)):
+        yield [order[i] for i in groups[group]]
+
+
 def endless_batches(specimen: Specimen, encodings: Sequence, seed: int, budget: int) -> Iterator[dict[str, Tensor]]:
     """Shuffled, freshly masked batches for ever."""
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
     special = special_ids(specimen)
     while True:
-        rows = rng.permutation(len(encodings))
-        groups = batches(specimen, [len(encodings[row]) for row in rows], budget)
-        for group in rng.permutation(len(groups)):
-            batch = model_inputs(specimen, [encodings[rows[i]] for i in groups[group]])
-            yield mask_batch(batch, special, generator)
+        for rows in shuffled_rows(specimen, encodings, rng, budget):
+            yield mask_batch(model_inputs(specimen, [encodings[row] for row in rows]), special, generator)
 
 
 def train_mlm(

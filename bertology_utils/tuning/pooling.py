@@ -3,8 +3,6 @@
 Depends on `activations`, `probes` and `training`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,11 +4,9 @@ Freezing, re-initialised top layers, mixout, adapters, and pruned weights held a
 the layout of BERT-like encoders; `training` composes these.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -48,8 +46,7 @@ def reinitialise_top(encoder: nn.Module, layers: int, generator: torch.Generator
     """
     if layers <= 0:
         return
-    pooler = getattr(encoder, "pooler", None)
-    for block in [*encoder_layers(encoder)[-layers:], *([pooler] if pooler is not None else [])]:
+    for block in filter(None, [*encoder_layers(encoder)[-layers:], getattr(encoder, "pooler", None)]):
         for module in block.modules():
             if isinstance(module, nn.Linear):
                 module.weight.normal_(0, INIT_DEVIATION, generator=generator)
@@ -137,13 +134,9 @@ def add_adapters(encoder: nn.Module, size: int = 64) -> list[Adapter]:
 @contextmanager
 def held_at_zero(module: nn.Module, masks: Mapping[str, Tensor]) -> Iterator[None]:
     """While training inside, weights where the mask is False keep gradient 0 (so AdamW leaves zeros at zero)."""
-    hooks = []
-    for name, mask in masks.items():
-        parameter = module.get_parameter(name)
-        if parameter.requires_grad:
-            hooks.append(parameter.register_hook(lambda gradient, mask=mask: gradient * mask))
-    try:
+    with ExitStack() as hooks:
+        for name, mask in masks.items():
+            parameter = module.get_parameter(name)
+            if parameter.requires_grad:
+                hooks.enter_context(parameter.register_hook(lambda gradient, mask=mask: gradient * mask))
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()

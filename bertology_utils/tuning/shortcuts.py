@@ -5,8 +5,6 @@ hypothesis follows exactly when all its words occur in the premise; in the chall
 of mccoy2019right, all words always occur and only the structure decides. Splits share no content word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from random import Random
 
@@ -21,9 +19,6 @@ from bertology_utils.tuning.training import Examples
 Words = tuple[str, ...]
 Triple = tuple[Words, Words, Words]
 NOT_ENTAILED, ENTAILED = 0, 1
-
-
-# ---------------------------------------------------------------- words and sentences
 
 
 def word_classes(lexicon: Lexicon) -> dict[str, list[str]]:
@@ -83,9 +78,6 @@ def _triples(split: str, seed: int) -> Iterator[tuple[str, Triple]]:
     while True:
         for name, make in KINDS.items():
             yield name, make(draw)
-
-
-# ---------------------------------------------------------------- the two sets
 
 
 def overlap_pairs(n: int, *, biased: bool, seed: int = 0, split: str = "train") -> Examples:
@@ -149,9 +141,6 @@ def split_by_label(correct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return correct[..., 0::2], correct[..., 1::2]
 
 
-# ---------------------------------------------------------------- one sentence
-
-
 def number_sentences(n: int, *, biased: bool, seed: int = 0, split: str = "train") -> Examples:
     """`n` (even) sentences, alternating: one doer (label 0), several doers (label 1).
 
@@ -168,9 +157,6 @@ def number_sentences(n: int, *, biased: bool, seed: int = 0, split: str = "train
         (doer,), (near,), (act,) = draw(own), draw(other), draw("act")
         sentences.append(("the", doer, draw.rng.choice(("near", "behind", "beside")), "the", near, act, "."))
     return Examples(sentences, [0, 1] * (n // 2))
-
-
-# ---------------------------------------------------------------- heuristics and baselines
 
 
 def lexical_overlap(examples: Examples) -> np.ndarray:
@@ -198,9 +184,6 @@ def bag_of_words(train: Examples, test: Examples, part: str = "second") -> np.nd
     counts = CountVectorizer(analyzer=lambda words: words)
     model = LogisticRegression(max_iter=500).fit(counts.fit_transform(sentences(train)), train.labels)
     return model.predict(counts.transform(sentences(test))) == np.asarray(test.labels)
-
-
-# ---------------------------------------------------------------- substitution attack
 
 
 def renamings(examples: Examples, count: int, seed: int = 0, split: str = "test") -> Examples:

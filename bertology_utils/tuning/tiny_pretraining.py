@@ -5,12 +5,9 @@ Depends on `grammar` (sentences), `objectives` (pairs), `multilingual` (the tiny
 one notebook.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,16 +19,15 @@ from bertology_utils.instruments.cloze import fill_in, focus_preference, hits_at
 from bertology_utils.language.facts import InventedPerson
 from bertology_utils.language.grammar import Grammar, Sentence
 from bertology_utils.language.pairs import MinimalPair
+from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.pretraining.objectives import next_sentence_pairs
 from bertology_utils.text import Encoding, batches, encode_words, model_inputs
-from bertology_utils.tuning.mlm_training import endless_batches, mask_batch, mlm_losses, special_ids, train_mlm
-from bertology_utils.tuning.together import Packed, Stack, descend_together, pack, train_together
+from bertology_utils.tuning.descent import descend
+from bertology_utils.tuning.mlm_training import endless_batches, mask_batch, mlm_losses, shuffled_rows, special_ids
+from bertology_utils.tuning.together import Packed, Stack, clip_each, pack, train_together
 from bertology_utils.tuning.training import Examples, finetune
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 TINY = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=200, learning_rate=4e-3, budget=512)
 SEEDS = 8  # of every arm
@@ -95,19 +91,10 @@ def over_seeds(make: Callable[[int], Specimen], seeds: int = SEEDS) -> list[Spec
     return [make(seed) for seed in range(seeds)]
 
 
-def pretrain(
-    words: Sequence[str], sentences: Sequence[Sequence[str]], recipe: BilingualRecipe = TINY, seed: int = 0
-) -> Specimen:
-    """A masked LM with dynamic masks, trained from nothing on these sentences."""
-    specimen = tiny_specimen(words, recipe, seed)
-    rate, budget = recipe.learning_rate, recipe.budget
-    return train_mlm(specimen, sentences, recipe.steps, seed, learning_rate=rate, budget=budget)[0]
-
-
 def pretrain_all(
     words: Sequence[str], sentences: Sequence[Sequence[str]], recipe: BilingualRecipe = TINY, seeds: int = SEEDS
 ) -> list[Specimen]:
-    """`pretrain` with the seeds 0, 1, ..., all at once."""
+    """Masked LMs with dynamic masks, trained from nothing on these sentences, with the seeds 0, 1, ... all at once."""
     return _trained(_untrained(words, recipe, seeds), sentences, recipe, range(seeds))
 
 
@@ -156,10 +143,8 @@ def static_batches(
     special = special_ids(specimen)
     masked = [mask_batch(model_inputs(specimen, [e]), special, generator) for e in encodings]
     while True:
-        rows = rng.permutation(len(masked))
-        groups = batches(specimen, [len(encodings[row]) for row in rows], budget)
-        for group in rng.permutation(len(groups)):
-            yield _padded([masked[rows[i]] for i in groups[group]], special.pad)
+        for rows in shuffled_rows(specimen, encodings, rng, budget):
+            yield _padded([masked[row] for row in rows], special.pad)
 
 
 def _padded(batches: Sequence[Mapping[str, Tensor]], pad: int) -> dict[str, Tensor]:
@@ -196,7 +181,7 @@ def pretrain_pairs(
         return masked + _next_losses(heads, hidden, batch, labels) if next_sentence else masked
 
     weights = [*stack.weights.values(), *(heads if next_sentence else ())]
-    descend_together(weights, losses, recipe.steps, recipe.learning_rate)
+    descend([{"params": weights, "lr": recipe.learning_rate}], losses, recipe.steps, clip_each)
     stack.unstack()
     return fresh
 

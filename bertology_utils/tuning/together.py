@@ -5,11 +5,8 @@ have become alone, but for rounding. Depends on torch, `mlm_training` (the feeds
 without dropout. For models so small that the calls cost more than the arithmetic.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -17,14 +14,11 @@ from torch.func import stack_module_state
 from torch.nn import functional as F
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
-from bertology_utils.tuning.descent import WEIGHT_DECAY, learning_rates
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
+from bertology_utils.tuning.descent import CLIP, descend
 
 Batch = Mapping[str, Tensor]
-CLIP = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,8 +101,7 @@ def _targets(labels: Tensor, sentence: Tensor, masks) -> tuple[Tensor, Tensor, T
 class Stack:
     """The stacked weights of several `BertForMaskedLM`, and their forward pass.
 
-    Raises:
-        BertologyError: models that differ in size, or that have dropout.
+    Raises BertologyError: models that differ in size, or that have dropout.
     """
 
     def __init__(self, models: Sequence[nn.Module]) -> None:
@@ -176,28 +169,9 @@ class Stack:
             model.eval()
 
 
-def descend_together(
-    weights: Sequence[Tensor], losses_of_step: Callable[[], Tensor], steps: int, rate: float
-) -> Tensor:
-    """`descent.descend` for stacked weights (models, ...) on losses (models,): (steps, models).
-
-    Each model's gradient is clipped by its own norm, and Adam knows no neighbours.
-    """
-    optimiser = torch.optim.AdamW(weights, lr=rate, weight_decay=WEIGHT_DECAY, fused=True)
-    schedule = learning_rates(optimiser, steps)
-    found = []
-    for _ in range(steps):
-        losses = losses_of_step()
-        optimiser.zero_grad(set_to_none=True)
-        losses.sum().backward()
-        _clip([weight.grad for weight in weights if weight.grad is not None])
-        optimiser.step()
-        schedule.step()
-        found.append(losses.detach())
-    return torch.stack(found)
-
-
-def _clip(gradients: Sequence[Tensor]) -> None:
+def clip_each(parameters: Sequence[Tensor]) -> None:
+    """Scales stacked gradients, (models, ...) each, so that no model's own norm is above `CLIP`."""
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     norms = torch.stack([gradient.flatten(1).norm(dim=1) for gradient in gradients]).norm(dim=0)  # (models,)
     shares = (CLIP / (norms + 1e-6)).clamp(max=1.0)
     for gradient in gradients:
@@ -220,6 +194,6 @@ def train_together(
         batch = pack([next(feed) for feed in feeds])
         return stack.masked_losses(stack.hidden(batch), batch)
 
-    descend_together(trained, losses, steps, learning_rate)
+    descend([{"params": trained, "lr": learning_rate}], losses, steps, clip_each)
     stack.unstack()
     return list(specimens)

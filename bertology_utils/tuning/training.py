@@ -5,19 +5,17 @@ Depends on torch, `text` (pieces and batches), `regimens` (what is trained), `de
 and after.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.models import Specimen
 from bertology_utils.text import BUDGET, encode_words, model_inputs
 from bertology_utils.text import batches as length_batches
 from bertology_utils.tuning.descent import descend, trainable
@@ -29,10 +27,6 @@ from bertology_utils.tuning.regimens import (
     mixing_out,
     reinitialise_top,
 )
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
-
 
 # ---------------------------------------------------------------- data and model
 

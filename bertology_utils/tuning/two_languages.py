@@ -5,12 +5,9 @@ or (sentences, width) of parallel sentences, row i of one language translating r
 item.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -27,14 +24,9 @@ from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.twins import shift_word
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
+from bertology_utils.models import Specimen
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-
-
-# ---------------------------------------------------------------- the twin language
 
 
 @dataclass(frozen=True)
@@ -67,9 +59,6 @@ def vocabulary_overlap(first: Sequence[str] | set[str], second: Sequence[str] | 
     if not a | b:
         raise BertologyError("The overlap of two empty vocabularies is not defined.")
     return len(a & b) / len(a | b)
-
-
-# ---------------------------------------------------------------- a tiny bilingual model
 
 
 @dataclass(frozen=True)
@@ -121,9 +110,6 @@ def tiny_specimen(words: Sequence[str], recipe: BilingualRecipe = BilingualRecip
     return Specimen("bilingual", model, tokenizer, f"seed {seed}", digest, "trained in this notebook")
 
 
-# ---------------------------------------------------------------- measures on parallel vectors
-
-
 def _unit(vectors: Tensor) -> Tensor:
     return torch.nn.functional.normalize(vectors.float(), dim=-1)
 
@@ -140,14 +126,9 @@ def sentence_retrieval(source: Tensor, target: Tensor) -> np.ndarray:
     return (nearest(source, target) == torch.arange(source.shape[-2])).numpy()
 
 
-def centroid(vectors: Tensor) -> Tensor:
-    """Mean vector of a language: (..., 1, width)."""
-    return vectors.mean(-2, keepdim=True)
-
-
-def centred(vectors: Tensor, reference: Tensor | None = None) -> Tensor:
-    """Vectors minus their language's centroid (that of `reference` sentences where given); libovicky2019how."""
-    return vectors - centroid(vectors if reference is None else reference)
+def centred(vectors: Tensor) -> Tensor:
+    """Vectors (..., sentences, width) minus their language's centroid; libovicky2019how."""
+    return vectors - vectors.mean(-2, keepdim=True)
 
 
 def centred_retrieval(source: Tensor, target: Tensor) -> np.ndarray:

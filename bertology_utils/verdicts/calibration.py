@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from bertology_utils.files import read_csv, write_csv
+from bertology_utils.files import write_csv
 from bertology_utils.samples import by_unit
 from bertology_utils.verdicts import yardsticks
 from bertology_utils.verdicts.predictions import parse
@@ -156,12 +156,6 @@ def write(path: Path, found: Iterable[Calibration], origin: Mapping[str, str]) -
     """One row a design and estimator, with commit and date."""
     rows = [asdict(calibration) | dict(origin) for calibration in found]
     write_csv(path, rows, [*(field.name for field in fields(Calibration)), "commit", "date"])
-
-
-def read(path: Path) -> list[Calibration]:
-    """The calibrations of a file, none where there is no file."""
-    kinds = {field.name: field.type for field in fields(Calibration)}
-    return [Calibration(**{name: kind(row[name]) for name, kind in kinds.items()}) for row in read_csv(path)]
 
 
 def two_arms(

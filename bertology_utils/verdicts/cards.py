@@ -4,21 +4,17 @@ the card of a conflict between claims; and a chapter's answer.
 Depends on `predictions` for the clauses and on templates; the look is in book/assets/cards.css.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from bertology_utils.statistics import short_ends
 from bertology_utils.templates import counted, render
 from bertology_utils.verdicts import predictions
+from bertology_utils.verdicts.claims import Claim
 from bertology_utils.verdicts.predictions import Contrast, Judgement, absence_factor, as_published
-
-if TYPE_CHECKING:
-    from bertology_utils.verdicts.claims import Claim
 
 AMENDED = re.compile(r"Amended (\d{4}-\d\d-\d\d), when results were known: ")
 
@@ -43,9 +39,7 @@ def size_text(result: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, [items, counted(seeds, "seed") if seeds > 1 else ""]))
 
 
-def verdict_card(
-    claim: Claim, result: Mapping[str, Any], model: Judgement, twins: Judgement, ledger: str = "../book/ledger.html"
-) -> str:
+def verdict_card(claim: Claim, result: Mapping[str, Any], model: Judgement, twins: Judgement) -> str:
     """The card of a result that a chapter has just recorded: `<section class="verdict-card" id="claim-<id>">`, with a
     link to its row in the ledger.
 
@@ -72,7 +66,7 @@ def verdict_card(
         size=size_text(result),
         ends=short_ends,
         amendments=_amendments(claim.amendment),
-        ledger=ledger,
+        ledger="../book/ledger.html",
     )
 
 

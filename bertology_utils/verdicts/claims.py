@@ -13,10 +13,10 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from bertology_utils.bibliography import load_references
-from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.errors import BertologyError, first_fault, unknown
 from bertology_utils.files import digest, read_yaml
 from bertology_utils.project import CHAPTERS
-from bertology_utils.verdicts.predictions import Prediction, parse
+from bertology_utils.verdicts.predictions import Prediction, parse, readable
 
 PACKAGE = Path(__file__).parents[1]
 STUDIES = PACKAGE / "studies"
@@ -93,12 +93,7 @@ class Claim(BaseModel):
     @field_validator("prediction", "given")
     @classmethod
     def _readable(cls, text: str | None) -> str | None:
-        if text is not None:
-            try:
-                parse(text)
-            except BertologyError as error:
-                raise ValueError(str(error)) from None
-        return text
+        return text if text is None else readable(text)
 
     @model_validator(mode="after")
     def _passable(self) -> "Claim":
@@ -180,29 +175,20 @@ def claims_file(chapter: str) -> Path:
 def read_claims(path: Path) -> list[Claim]:
     """The claims of one file.
 
-    Raises:
-        BertologyError: the claim and the field that are wrong.
+    Raises BertologyError: the claim and the field that are wrong.
     """
     claims = []
     for row in read_yaml(path) or []:
         try:
             claims.append(Claim(**row))
         except (ValidationError, TypeError) as error:
-            raise BertologyError(
-                f"{path.parent.name}/{path.name}, claim '{_identity(row)}': {_first_message(error)}"
-            ) from None
+            told = ": ".join(first_fault(error)) if isinstance(error, ValidationError) else error
+            raise BertologyError(f"{path.parent.name}/{path.name}, claim '{_identity(row)}': {told}") from None
     return claims
 
 
 def _identity(row: Any) -> str:
     return row.get("id", "without id") if isinstance(row, dict) else str(row)[:40]
-
-
-def _first_message(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
 
 
 @cache

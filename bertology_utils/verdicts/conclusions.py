@@ -1,17 +1,18 @@
 """What a chapter's verdicts add up to: what replicates, what does not, and what to suspect first, as HTML.
 
-Depends on `predictions` (the names of verdicts) and templates: its input are the results that a chapter records. Themes
-map a heading to claims, and each claim to a few words that finish the sentence; the rest is computed.
+Depends on `predictions` (the names of verdicts) and templates: its input are the results that a chapter records, and
+the themes of its room (`themes.yaml`), which map a heading to claims, and each claim to a few words that finish the
+sentence; the rest is computed.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bertology_utils.files import read_yaml
 from bertology_utils.templates import render
+from bertology_utils.verdicts.claims import claims_file
 from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
     NOT_SPECIFIC,
@@ -32,6 +33,11 @@ HEADINGS = {
     UNABLE: "Open, because this specimen cannot do the task",
     NOT_TESTABLE: "Not testable here",
 }
+
+
+def read_themes(chapter: str) -> Themes:
+    """The themes of a chapter, from `themes.yaml` beside its claims."""
+    return read_yaml(claims_file(chapter).with_name("themes.yaml"))
 
 
 def suspicion(result: Mapping[str, Any]) -> str:

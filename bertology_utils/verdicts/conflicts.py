@@ -16,11 +16,11 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
-from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.errors import BertologyError, first_fault, unknown
 from bertology_utils.files import read_json, read_yaml
 from bertology_utils.samples import packed, unpacked
 from bertology_utils.statistics import Measurement
-from bertology_utils.verdicts.predictions import ROUNDING, contrast, parse, stacked
+from bertology_utils.verdicts.predictions import ROUNDING, contrast, parse, readable, stacked
 
 CONFLICTS = Path(__file__).with_name("conflicts.yaml")
 KINDS = ("contradiction", "tension", "method", "caveat", "reading")
@@ -116,15 +116,19 @@ class Axis(BaseModel):
         for side in self.sides:
             if side.row not in (None, *self.rows):
                 raise ValueError(f"the side '{side.label}' speaks of the unknown row '{side.row}'")
-        for formula in (*(f"{row} > 0" for row in self.rows.values()), *filter(None, [self.given])):
-            _parsed(formula)
+        for formula in self.formulas:
+            readable(formula)
         return self
+
+    @property
+    def formulas(self) -> list[str]:
+        """That of each row, as a comparison, and that of the positive control."""
+        return [*(f"{row} > 0" for row in self.rows.values()), *filter(None, [self.given])]
 
     def evidence(self, samples: Mapping[str, object]) -> Evidence:
         """The value of each row with its interval, and whether the positive control holds.
 
-        Raises:
-            BertologyError: a sample that a formula names is missing.
+        Raises BertologyError: a sample that a formula names is missing.
         """
         rows = {}
         for label, formula in self.rows.items():
@@ -137,19 +141,11 @@ class Axis(BaseModel):
     @property
     def names(self) -> set[str]:
         """The samples that its formulas name."""
-        formulas = [*(f"{row} > 0" for row in self.rows.values()), *filter(None, [self.given])]
-        return set().union(*(parse(formula).names for formula in formulas))
+        return set().union(*(parse(formula).names for formula in self.formulas))
 
     def outcome(self, measured: Mapping[str, Measurement]) -> str:
         """Which side a measurement favours: `first`, `second`, `both`, `neither` or `undecided`."""
         return favoured(*(side.fit(measured) for side in self.sides))
-
-
-def _parsed(formula: str) -> None:
-    try:
-        parse(formula)
-    except BertologyError as error:
-        raise ValueError(str(error)) from None
 
 
 def favoured(first: str, second: str) -> str:
@@ -212,8 +208,7 @@ def settled(
 ) -> Settled:
     """What the samples of a model and of its untrained twins say on an axis.
 
-    Raises:
-        BertologyError: a sample that a formula names is missing, or a formula divides by zero.
+    Raises BertologyError: a sample that a formula names is missing, or a formula divides by zero.
     """
     model = axis.evidence(samples)
     untrained = axis.evidence(stacked([{name: twin[name] for name in axis.names} for twin in twins]))
@@ -273,17 +268,14 @@ class Conflict(BaseModel):
 def load_conflicts(path: Path = CONFLICTS) -> list[Conflict]:
     """The conflict map.
 
-    Raises:
-        BertologyError: the conflict and the field that are wrong.
+    Raises BertologyError: the conflict and the field that are wrong.
     """
     found = []
     for row in read_yaml(path):
         try:
             found.append(Conflict(**row))
         except ValidationError as error:
-            first = error.errors()[0]
-            where, said = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
-            raise BertologyError(f"{path.name}: {row.get('pair')}, {where}: {said}") from None
+            raise BertologyError(f"{path.name}: {row.get('pair')}, {': '.join(first_fault(error))}") from None
     return found
 
 

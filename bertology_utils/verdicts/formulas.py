@@ -46,8 +46,7 @@ Piece = Linear | Extreme
 def piecewise(node: ast.expr, means: Mapping[str, float]) -> Piece:
     """A checked formula near the given means: linear pieces under minima and maxima.
 
-    Raises:
-        NoRatio: a division by zero.
+    Raises NoRatio: a division by zero.
     """
     match node:
         case ast.Name(id=name):
@@ -190,8 +189,7 @@ class Clause:
 def clauses_of(text: str) -> tuple[Clause, ...]:
     """The clauses of a prediction.
 
-    Raises:
-        BertologyError: anything but comparisons of arithmetic over names and numbers joined by `and`.
+    Raises BertologyError: anything but comparisons of arithmetic over names and numbers joined by `and`.
     """
     return tuple(_clause(part.strip(), text) for part in re.split(r"\band\b", str(text)))
 

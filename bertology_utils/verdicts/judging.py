@@ -5,11 +5,10 @@ without measuring. Records from before 2026-11-26 hold intervals only: their cla
 where the same two sides are compared, and their intervals stay the wider ones of then.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,6 @@ from bertology_utils.verdicts.predictions import (
     outcome,
     parse,
     stacked,
-    surely,
     verdict,
     without_say,
 )
@@ -62,8 +60,7 @@ class Tested:
 def needed(claim: Claim, samples: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The samples that a claim's prediction and its positive control name.
 
-    Raises:
-        BertologyError: one of them is missing.
+    Raises BertologyError: one of them is missing.
     """
     prediction, given = _predictions(claim)
     return prediction.arrays(samples) | (given.arrays(samples) if given else {})
@@ -169,7 +166,5 @@ def _lead(model: Judgement, twins: Judgement, failure: bool) -> Contrast | None:
         named = [lead for smallest, lead in found if smallest]
         return named or [lead for _, lead in found]
 
-    def sure(lead: Contrast) -> float:
-        return surely(lead.low, lead.high)
-
+    sure = attrgetter("sureness")
     return max([min(leads("clauses"), key=sure), *(leads("conditions") if failure else ())], key=sure)

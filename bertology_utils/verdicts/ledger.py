@@ -39,8 +39,7 @@ def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> lis
         recorded: records kept in the repository. A result of them counts while the claim covers it, and gives way to a
             result of this machine on the same model and profile.
 
-    Raises:
-        BertologyError: a file is no record of a run.
+    Raises BertologyError: a file is no record of a run.
     """
     claims = {claim.id: claim for claim in load_claims()}
     found: dict[str, list[dict[str, Any]]] = {}

@@ -9,6 +9,7 @@ is left is *underpowered*. A failed positive control says that the model *cannot
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -114,10 +115,18 @@ class Prediction:
 def parse(text: str) -> Prediction:
     """Reads a prediction; see `formulas`.
 
-    Raises:
-        BertologyError: anything but comparisons of arithmetic over names and numbers joined by `and`.
+    Raises BertologyError: anything but comparisons of arithmetic over names and numbers joined by `and`.
     """
     return Prediction(text.strip(), clauses_of(text))
+
+
+def readable(text: str) -> str:
+    """The text itself where `parse` can read it; raises ValueError, as validators of pydantic do, where not."""
+    try:
+        parse(text)
+    except BertologyError as error:
+        raise ValueError(str(error)) from None
+    return text
 
 
 def means_of(arrays: Samples) -> dict[str, float]:
@@ -303,6 +312,12 @@ class Contrast:
         """Whether the lead is tested and above zero: an exact lead over one network tells nothing of others."""
         return self.low > ROUNDING and (self.twins > 1 or self.high > self.low)
 
+    @property
+    def sureness(self) -> float:
+        """How surely it lies above zero, to be compared; an exact one at most or least surely."""
+        width = self.high - self.low
+        return self.low / width if width > 0 else np.inf if self.low > ROUNDING else -np.inf
+
 
 def contrast(
     prediction: Prediction,
@@ -326,9 +341,9 @@ def contrast(
     )
     alpha = ALPHA / (1 + len(instead))
     leads = [_lead(clause, *sides, len(twins), alpha) for clause in own]
-    found = [] if None in leads else [min(leads, key=_surely)]
+    found = [] if None in leads else [min(leads, key=attrgetter("sureness"))]
     found += [lead for clause in instead if (lead := _lead(clause, *sides, len(twins), alpha))]
-    return max(found, key=_surely, default=None)
+    return max(found, key=attrgetter("sureness"), default=None)
 
 
 def _lead(clause: Clause, model: Samples, twins: Samples, count: int, alpha: float) -> Contrast | None:
@@ -344,10 +359,6 @@ def _lead(clause: Clause, model: Samples, twins: Samples, count: int, alpha: flo
     return Contrast(clause.text, piece.value, bounds.low(alpha), bounds.high(alpha), count)
 
 
-def _surely(lead: Contrast) -> float:
-    return surely(lead.low, lead.high)
-
-
 def _of_one(twins: np.ndarray) -> np.ndarray:
     """Twins spread so that their mean is as uncertain as where one more of them would lie: `(twins, units)` alike."""
     if twins.ndim != 2 or len(twins) < 2:
@@ -358,11 +369,6 @@ def _of_one(twins: np.ndarray) -> np.ndarray:
     both = float(np.square(rest).sum()) / (len(twins) - 1) / max(twins.shape[1] - 1, 1) / twins.shape[1]
     share = max(0.0, 1 - both / seeds) if seeds else 0.0
     return like(twins, np.asarray(twins) + off * (np.sqrt(1 + len(twins) * share) - 1))
-
-
-def surely(low: float, high: float) -> float:
-    """How surely an effect with this interval lies above zero, to be compared; an exact one at most or least surely."""
-    return low / (high - low) if high > low else np.inf if low > ROUNDING else -np.inf
 
 
 def stacked(twins: Sequence[Mapping[str, object]]) -> dict[str, np.ndarray]:

@@ -23,12 +23,9 @@ def table() -> pd.DataFrame:
 def published(study: str, item: str, unit: str | None = None) -> float:
     """One published figure.
 
-    Raises:
-        BertologyError: no such study or item, with the nearest names.
+    Raises BertologyError: no such study or item, with the nearest names.
     """
-    rows = table()[table()["study"] == study]
-    if rows.empty:
-        raise unknown("study with published figures", study, table()["study"].unique())
+    rows = published_rows(study)
     found = rows[(rows["item"] == item) & (True if unit is None else rows["unit"] == unit)]
     if found.empty:
         raise unknown(f"figure of {study}", item, rows["item"].unique())

@@ -40,8 +40,7 @@ def require_keepable(jobs: Iterable[Job]) -> None:
 def keep(jobs: Iterable[Job]) -> list[Path]:
     """Copies the jobs' records into the repository; returns the files written.
 
-    Raises:
-        BertologyError: a job that is not to be recorded, or that left no record.
+    Raises BertologyError: a job that is not to be recorded, or that left no record.
     """
     jobs = list(jobs)
     require_keepable(jobs)
@@ -61,8 +60,7 @@ def keep(jobs: Iterable[Job]) -> list[Path]:
 def result_of(job: Job) -> dict[str, Any]:
     """What the job's last run left; of single claims, their results alone.
 
-    Raises:
-        BertologyError: it left nothing, or nothing about one of its claims.
+    Raises BertologyError: it left nothing, or nothing about one of its claims.
     """
     record = read_json(job.record)
     if not isinstance(record, dict):

@@ -9,7 +9,7 @@ training and test words does not depend on it. The verdicts are kept in
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from bertology_utils.files import read_csv, write_csv
+from bertology_utils.files import read_rows, write_rows
 from bertology_utils.project import Job, plan
 from bertology_utils.statistics import LEVEL, ROUNDING
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES, WEAKER
@@ -91,8 +91,7 @@ def plan_reruns(root: Path, chapters: list[str] | None, model: str, profile: str
 def verdicts_of(jobs: Iterable[Job]) -> list[Verdict]:
     """The verdicts in the jobs' records, without claims that cannot be tested.
 
-    Raises:
-        BertologyError: a job that left no record.
+    Raises BertologyError: a job that left no record.
     """
     found = []
     for job in jobs:
@@ -112,8 +111,7 @@ def checks_of(jobs: Iterable[Job]) -> list[IntervalCheck]:
     Clauses whose intervals have no width are left out, and those that measure the same with every seed: their items are
     fixed, so that reruns say nothing of the interval.
 
-    Raises:
-        BertologyError: a job that left no record.
+    Raises BertologyError: a job that left no record.
     """
     measured: dict[tuple[str, ...], list[tuple[float, float]]] = {}
     for job in jobs:
@@ -141,32 +139,21 @@ def typical_spread(checks: Sequence[IntervalCheck]) -> float:
 
 def write_checks(path: Path, checks: Sequence[IntervalCheck], alone: bool = False) -> None:
     """Adds checks to a csv file in place of earlier ones of the same chapter, model and profile; see `write`."""
-    _write(path, IntervalCheck, read_checks(path), checks, ("chapter", "model", "profile"), alone)
-
-
-def read_checks(path: Path) -> list[IntervalCheck]:
-    """The checks of a csv file, none where there is no file."""
-    kinds = {"seeds": int, "spread": float, "error": float}
-    return [IntervalCheck(**row | {name: kind(row[name]) for name, kind in kinds.items()}) for row in read_csv(path)]
+    _write(path, IntervalCheck, checks, ("chapter", "model", "profile"), alone)
 
 
 def write(path: Path, verdicts: Sequence[Verdict], alone: bool = False) -> None:
     """Adds verdicts to a csv file in place of earlier ones of the same chapter, model, profile and seed; with `alone`
     those of other claims of the chapter stay."""
-    _write(path, Verdict, read(path), verdicts, ("chapter", "model", "profile", "seed"), alone)
+    _write(path, Verdict, verdicts, ("chapter", "model", "profile", "seed"), alone)
 
 
-def _write(path: Path, kind: type, old: Sequence, new: Sequence, run: tuple[str, ...], alone: bool) -> None:
+def _write(path: Path, kind: type, new: Sequence, run: tuple[str, ...], alone: bool) -> None:
     """Writes old and new rows of a kind, sorted; new ones replace those of their run, and with `alone` claim."""
     replaced, order = attrgetter(*run, *["claim"] * alone), attrgetter(*run, "claim")
     gone = set(map(replaced, new))
-    rows = sorted([row for row in old if replaced(row) not in gone] + list(new), key=order)
-    write_csv(path, map(asdict, rows), [field.name for field in fields(kind)])
-
-
-def read(path: Path) -> list[Verdict]:
-    """The verdicts of a csv file, none where there is no file."""
-    return [Verdict(**row | {"seed": int(row["seed"])}) for row in read_csv(path)]
+    old = [row for row in read_rows(path, kind) if replaced(row) not in gone]
+    write_rows(path, sorted([*old, *new], key=order), kind)
 
 
 def current(verdicts: Iterable[Verdict], amended: Mapping[str, datetime | None]) -> list[Verdict]:

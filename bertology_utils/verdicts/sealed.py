@@ -24,8 +24,7 @@ PATH = Path("results") / "predictions.jsonl"
 def read(path: Path) -> list[dict[str, Any]]:
     """The entries of a log, none where there is no file.
 
-    Raises:
-        BertologyError: a line is no entry.
+    Raises BertologyError: a line is no entry.
     """
     if not path.is_file():
         return []
@@ -62,8 +61,7 @@ def unsealed(entries: Iterable[Mapping[str, Any]], claims: Iterable[Claim]) -> l
 def seal(path: Path) -> list[str]:
     """Appends what changed in the claims files; returns the ids of the claims.
 
-    Raises:
-        BertologyError: the chain is broken, or lacks what was committed of it.
+    Raises BertologyError: the chain is broken, or lacks what was committed of it.
     """
     entries = read(path)
     if len(entries) < len(committed(path)):

@@ -49,9 +49,12 @@ def test_known_constructions_are_above_chance_with_their_interval():
 
 def test_the_two_largest_are_the_last_two_and_their_units_are_word_forms():
     found = growth.Growth(
-        ("a", "b", "c"), np.zeros((3, 1)), {"one": np.array([[0, 0], [0, 1], [1, 1]])}, {"one": ("is", "was")}
+        ("a", "b", "c"),
+        np.zeros((3, 1)),
+        {"agreement": np.array([[0, 0], [0, 1], [1, 1]])},
+        {"agreement": ("is", "was")},
     )
-    pair = found.two_largest("one")
+    pair = found.two_largest()
     assert pair["smaller"].mean() == 0.5 and pair["larger"].mean() == 1 and len(pair["larger"]) == 2
     assert found.knowledge == "a above chance in 0; b above chance in 0; c above chance in 0"
 

@@ -1,26 +1,22 @@
 """The words in which each chapter sums up its claims: they belong to claims that exist, and fit on a page."""
 
-from importlib import import_module
-from importlib.util import find_spec
-
 import pytest
 
 from bertology_utils.project import CHAPTERS
 from bertology_utils.verdicts.claims import claims_file, read_claims
-from bertology_utils.verdicts.conclusions import Themes
+from bertology_utils.verdicts.conclusions import Themes, read_themes
 
 MOST_WORDS = 14
-WITH_THEMES = [chapter for chapter in CHAPTERS if find_spec(f"bertology_utils.studies.{chapter}.themes")]
 
 
-@pytest.fixture(params=WITH_THEMES)
+@pytest.fixture(params=CHAPTERS)
 def chapter(request) -> str:
     return request.param
 
 
 @pytest.fixture
 def themes(chapter) -> Themes:
-    return import_module(f"bertology_utils.studies.{chapter}.themes").THEMES
+    return read_themes(chapter)
 
 
 def test_every_claim_is_one_of_the_chapter_and_is_named_once(chapter, themes):

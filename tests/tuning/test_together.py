@@ -10,8 +10,9 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.text import encode_words
 from bertology_utils.tuning import tiny_pretraining as tp
-from bertology_utils.tuning.mlm_training import endless_batches, masked_loss
-from bertology_utils.tuning.together import Stack, descend_together, pack
+from bertology_utils.tuning.descent import descend
+from bertology_utils.tuning.mlm_training import endless_batches, masked_loss, train_mlm
+from bertology_utils.tuning.together import Stack, clip_each, pack
 from bertology_utils.tuning.two_languages import tiny_specimen
 
 CORPUS = [sentence.words for sentence in tp.small_language(120)]
@@ -52,7 +53,9 @@ def test_training_together_equals_training_one_by_one():
     together = tp.pretrain_all(WORDS, CORPUS, RECIPE, 3)
     for seed, specimen in enumerate(together):
         assert not specimen.model.training
-        assert torch.allclose(weights(specimen), weights(tp.pretrain(WORDS, CORPUS, RECIPE, seed)), atol=1e-4)
+        options = {"learning_rate": RECIPE.learning_rate, "budget": RECIPE.budget}
+        alone, _ = train_mlm(tiny_specimen(WORDS, RECIPE, seed), CORPUS, RECIPE.steps, seed, **options)
+        assert torch.allclose(weights(specimen), weights(alone), atol=1e-4)
 
 
 def test_embeddings_alone_are_trained_in_copies(three):
@@ -67,9 +70,9 @@ def test_embeddings_alone_are_trained_in_copies(three):
 def test_each_gradient_is_clipped_by_its_own_norm():
     large, small = (torch.ones(2, 3, requires_grad=True) for _ in "ab")
     scale = torch.tensor([[1000.0], [0.01]])
-    descend_together([large], lambda: (large * scale).sum(1), 3, 0.1)
+    descend([{"params": [large], "lr": 0.1}], lambda: (large * scale).sum(1), 3, clip_each)
     alone = small[1:].detach().clone().requires_grad_(True)
-    descend_together([alone], lambda: (alone * 0.01).sum(1), 3, 0.1)
+    descend([{"params": [alone], "lr": 0.1}], lambda: (alone * 0.01).sum(1), 3, clip_each)
     assert torch.allclose(large[1], alone[0])
 
 

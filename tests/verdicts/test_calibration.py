@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bertology_utils import cli
+from bertology_utils.files import read_rows
 from bertology_utils.pages.run_record import calibration_table
 from bertology_utils.verdicts import calibration
 from bertology_utils.verdicts.calibration import MIXES, NEW, OLD, Calibration, Design, M, calibrate, two_arms
@@ -86,7 +87,7 @@ def test_a_table_is_kept_and_read_back(tmp_path):
     found = list(calibration.calibrations(20, [PAIRED]))
     path = tmp_path / "calibration.csv"
     calibration.write(path, found, {"commit": "abc", "date": "2026"})
-    assert calibration.read(path) == found and [row.estimator for row in found] == [NEW, OLD, M]
+    assert read_rows(path, calibration.Calibration) == found and [row.estimator for row in found] == [NEW, OLD, M]
     table = calibration_table(path)
     assert "Calibration of intervals" in table and table.count("<tr>") >= 3
     assert calibration_table(tmp_path / "none.csv") == ""

@@ -12,6 +12,7 @@ from notebook_project import add_notebook, make_project
 from bertology_utils import cli
 from bertology_utils.data import material
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import read_rows
 from bertology_utils.pages import build, contents
 from bertology_utils.pages.run_record import data_table, interval_table, rerun_table, speed_table, twin_table
 from bertology_utils.project import Job, plan
@@ -76,7 +77,7 @@ def test_the_command_runs_each_seed_once_and_keeps_the_verdicts(tmp_path, capsys
     add_notebook(root, "syntax", "1 + 1")
     assert cli.main(["rerun", "--seeds", "3", "--jobs", "1", "--root", str(root)]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "syntax\t1\t3\t1/3\t1"
-    kept = reruns.read(root / reruns.PATH)
+    kept = read_rows(root / reruns.PATH, reruns.Verdict)
     assert [(v.claim, v.seed, v.verdict) for v in kept] == [
         ("a", 1, "replicates"), ("a", 2, "contradicts"), ("a", 3, "contradicts")]  # fmt: skip
     assert not Job(root, "syntax").record.exists()
@@ -86,7 +87,7 @@ def test_later_runs_replace_earlier_ones_and_nothing_else(tmp_path):
     path = tmp_path / "results" / "reruns.csv"
     reruns.write(path, runs("a", "replicates", "contradicts"))
     reruns.write(path, runs("a", "replicates", "replicates")[1:])
-    assert reruns.read(path) == runs("a", "replicates", "replicates")
+    assert read_rows(path, reruns.Verdict) == runs("a", "replicates", "replicates")
 
 
 def test_reruns_from_before_an_amendment_do_not_count():
@@ -123,7 +124,7 @@ def test_the_spread_over_reruns_is_set_beside_what_intervals_imply(tmp_path):
     path = tmp_path / "results" / "interval_checks.csv"
     reruns.write_checks(path, [check, replace(check, chapter="layers")])
     reruns.write_checks(path, [replace(check, spread=0.1)])
-    kept = reruns.read_checks(path)
+    kept = read_rows(path, reruns.IntervalCheck)
     assert [(c.chapter, c.spread) for c in kept] == [("layers", check.spread), ("syntax", 0.1)]
     html = interval_table(kept)
     assert Balance(html).open == [] and "1 (50.0%)" in html and "0 (0.0%)" in html and interval_table([]) == ""
@@ -208,7 +209,7 @@ def test_claims_that_were_run_again_alone_replace_their_own_verdicts(tmp_path):
     old = [reruns.Verdict("syntax", claim, "m", "live", 1, "replicates", "abc", "2026-01-01") for claim in ("a", "b")]
     reruns.write(tmp_path / "reruns.csv", old)
     reruns.write(tmp_path / "reruns.csv", [replace(old[0], verdict="contradicts")], alone=True)
-    assert [(v.claim, v.verdict) for v in reruns.read(tmp_path / "reruns.csv")] == [
+    assert [(v.claim, v.verdict) for v in read_rows(tmp_path / "reruns.csv", reruns.Verdict)] == [
         ("a", "contradicts"),
         ("b", "replicates"),
     ]

@@ -4,8 +4,6 @@ Depends on `evidence` (what one word gives another), `coreference` and pairs of 
 attention goes through the same measures, as the positive control.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

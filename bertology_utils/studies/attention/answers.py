@@ -5,8 +5,6 @@ the words look that question and sentence share (kovaleva2019revealing), and ran
 beside attention and erasure (after arkhangelskaia2019whatcha).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
@@ -85,9 +83,6 @@ def _deed(grammar: Grammar) -> tuple[str, ...]:
     return sentence(agent, patient, False)
 
 
-# --- where the shared words look ------------------------------------------------------------------------------------
-
-
 def shared_masses(specimen: Specimen, examples: Examples) -> dict[str, np.ndarray]:
     """Attention of words that question and sentence share, mean over their pieces, layers and heads: (pairs,).
 
@@ -152,9 +147,6 @@ def question_samples(
 ) -> dict[str, np.ndarray]:
     """`answer_samples` and `attribution_samples` of the same tuned models, on the pairs of `question_task`."""
     return answer_samples(specimen, runs, *task) | attribution_samples(specimen, runs, task[1])
-
-
-# --- attribution ----------------------------------------------------------------------------------------------------
 
 
 def attribution_samples(

@@ -4,8 +4,6 @@ Depends on `attention` (where values and output projections are). For a masked l
 classifiers of jain2019attention and serrano2019attention.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 

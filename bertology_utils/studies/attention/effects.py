@@ -4,8 +4,6 @@ Depends on `attention` (where values and output projections are), `blocks` (one 
 losses) and `heads`. Asks not where a head looks but what follows from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 

@@ -4,8 +4,6 @@ Depends on `attention` (maps and statistics) and `relations` (patterns); trains 
 of the items and scored on the other, for a model and its twin alike.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

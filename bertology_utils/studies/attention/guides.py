@@ -4,8 +4,6 @@ The diagnostic of wiegreffe2019attention. Depends on `activations` (pooling) and
 guide sees each word's input embedding and no context, so that all it can know of a sentence is where its weights lie.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Depends on `attention` (maps) and `relations` (gold edges and predictors). Every
 what they change is held against what other sentences change under one of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

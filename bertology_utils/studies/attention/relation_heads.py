@@ -4,8 +4,6 @@ Depends on `evidence` (what one word gives another) and `relations` (gold edges 
 logistic regression.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

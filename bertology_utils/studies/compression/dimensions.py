@@ -3,8 +3,6 @@
 Depends on `outliers` for finding them and switching them off, and on `mlm_training` for the losses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +13,7 @@ from bertology_utils.figures import Figure, bars
 from bertology_utils.models import Specimen
 from bertology_utils.tuning.mlm_training import mlm_losses
 
+MOST, DRAWS = 3, 3
 OUTLIERS, NOTHING = "outliers", "nothing"
 
 
@@ -47,17 +46,15 @@ class SwitchedOff:
         )
 
 
-def switched_off(
-    specimen: Specimen, sentences: Sequence[Sequence[str]], whole: np.ndarray, seed: int, most: int = 3, draws: int = 3
-) -> SwitchedOff:
-    """Switches off up to `most` dimensions that stand out, and some `draws` of as many others.
+def switched_off(specimen: Specimen, sentences: Sequence[Sequence[str]], whole: np.ndarray, seed: int) -> SwitchedOff:
+    """Switches off up to three dimensions that stand out, and three draws of as many others.
 
     `whole` are the losses of the whole model on the same sentences.
     """
-    found = [outlier.dimension for outlier in outlier_dimensions(specimen.model)][:most]
+    found = [outlier.dimension for outlier in outlier_dimensions(specimen.model)][:MOST]
     if not found:
         return SwitchedOff(found, {NOTHING: whole})
-    others = random_dimensions(specimen.model, len(found), sets=draws, seed=seed, avoid=found)
+    others = random_dimensions(specimen.model, len(found), sets=DRAWS, seed=seed, avoid=found)
     off, losses = {OUTLIERS: found} | {f"random {i + 1}": drawn for i, drawn in enumerate(others)}, {}
     for name, chosen in off.items():
         with disabled(specimen.model, chosen):

@@ -3,10 +3,9 @@
 Depends on `scorecard` for the scores; items come from `grammar` and `pairs`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from torch import Tensor, nn
@@ -33,7 +32,7 @@ class Exam:
     pairs: Sequence[MinimalPair]
 
     @classmethod
-    def drawn(cls, sentences: int, pairs: int, seed: int) -> Exam:
+    def drawn(cls, sentences: int, pairs: int, seed: int) -> Self:
         """So many of each from the grammar's test split; no noun of the other number stands before a verb."""
         words = [sentence.words for sentence in generate(sentences, seed=seed, split="test")]
         return cls(words, agreement_pairs(pairs, seed=seed, split="test", verbs=agreement_verbs()))

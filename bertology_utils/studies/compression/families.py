@@ -3,8 +3,6 @@
 Depends on `scorecard` for time and on `distill` and `quantize` for the models that are timed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bertology_utils.absent import unless_absent

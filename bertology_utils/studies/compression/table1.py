@@ -3,8 +3,6 @@
 Depends on `accounting` for the counts and on `scorecard` for which rows agree.
 """
 
-from __future__ import annotations
-
 import pandas as pd
 
 from bertology_utils.compression.accounting import recomputed_table, table1_differences

@@ -1,7 +1,5 @@
 """BERT-base, cased, layer by layer, in the stored results of ethayarajh2019how. Depends on `published`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bertology_utils.verdicts.published import published

@@ -3,8 +3,6 @@
 Depends on `text` for inputs whose ids are exchanged one kind at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,12 +3,10 @@
 Depends on `word_neighbours` (scores), `word_geometry` (first components) and `lexicon`, which knows the kinds.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,7 +33,7 @@ class NounKinds:
     lemmas: Sequence[str]
 
     @classmethod
-    def generated(cls, sentences: int, seed: int = 0) -> NounKinds:
+    def generated(cls, sentences: int, seed: int = 0) -> Self:
         """Forms seen at least `MINIMUM` times; one that is alone with its kind has no neighbour to find, and is out."""
         lexicon = (noun for found in load_lexicon("train").nouns.values() for noun in found)
         noun_of = {form: noun for noun in lexicon for form in (noun.singular, noun.plural) if form}

@@ -3,8 +3,6 @@
 Depends on `semantic_sets` (generated occurrences), `material` (the rows) and `activations` (vectors).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 

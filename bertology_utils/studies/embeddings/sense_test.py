@@ -4,11 +4,9 @@ Depends on `word_neighbours` for the scores, on `word_geometry` for the control 
 `semantic_sets` for contexts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -39,7 +37,7 @@ class SenseTest:
     test: Sequence[SenseItem]
 
     @classmethod
-    def drawn(cls, contexts: int, seed: int = 0, source: str = EMBEDDED) -> SenseTest:
+    def drawn(cls, contexts: int, seed: int = 0, source: str = EMBEDDED) -> Self:
         """`contexts` for each sense of each noun, for training and for the test."""
         return cls(*(sense_items(contexts, split, seed=seed, source=source) for split in ("train", "test")))
 

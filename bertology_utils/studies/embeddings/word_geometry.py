@@ -4,8 +4,6 @@ Depends on `geometry` for the mathematics and on `controls` for removed directio
 (layers, occurrences, width).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -24,6 +22,8 @@ from bertology_utils.instruments.geometry import (
 from bertology_utils.language.lexicon import FUNCTION_WORDS
 from bertology_utils.models import Specimen
 
+MINIMUM = 5  # occurrences of a word
+BASELINE = 1000
 Words = Sequence[Sequence[str]]
 
 
@@ -41,14 +41,12 @@ def within_word_variance(groups: Sequence[np.ndarray]) -> np.ndarray:
     return np.stack([share(group) for group in groups], axis=1)
 
 
-def variance_shares(
-    specimen: Specimen, sentences: Words, groups: Mapping[str, np.ndarray], minimum: int = 5
-) -> dict[str, np.ndarray]:
+def variance_shares(specimen: Specimen, sentences: Words, groups: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """How much of words' vectors varies with their context, of a specimen's `groups` and of its token table.
 
     `by_layer` (layers + 1, words), `middle_layer` (words,), `token_table` (): the most that any word's row varies.
     """
-    table = occurrences(sentences, token_table_vectors(specimen, sentences), minimum=minimum)
+    table = occurrences(sentences, token_table_vectors(specimen, sentences), minimum=MINIMUM)
     layers = within_word_variance(list(groups.values()))
     static = within_word_variance(list(table.values())).max()
     return {"by_layer": layers, "middle_layer": layers[len(layers) // 2], "token_table": static}
@@ -172,16 +170,14 @@ def static_shares(groups: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, 
     }
 
 
-def static_share(
-    groups: Sequence[np.ndarray], centred: bool = False, seed: int = 0, baseline: int = 1000
-) -> np.ndarray:
+def static_share(groups: Sequence[np.ndarray], centred: bool = False, seed: int = 0) -> np.ndarray:
     """Maximum explainable variance of each word less that of random occurrences, (layers+1, words).
 
-    Groups are (layers+1, occurrences, width). The baseline takes at most `baseline` occurrences of all words, as
+    Groups are (layers+1, occurrences, width). The baseline takes at most `BASELINE` occurrences of all words, as
     ethayarajh2019how does; `centred` subtracts the mean from words and baseline alike.
     """
     pool = np.concatenate(groups, axis=1)
-    chosen = np.random.default_rng(seed).permutation(pool.shape[1])[:baseline]
+    chosen = np.random.default_rng(seed).permutation(pool.shape[1])[:BASELINE]
     words = np.stack([maximum_explainable_variance(group, centred) for group in groups], axis=1)
     return words - maximum_explainable_variance(pool[:, chosen], centred)[:, None]
 

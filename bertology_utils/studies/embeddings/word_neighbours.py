@@ -3,8 +3,6 @@
 Depends on `geometry` for cosines and on `activations` for the static control; scores are over items or lemmas.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -3,10 +3,9 @@
 The comparison of kovaleva2019revealing. Depends on `comparisons` for each condition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class Conditions:
     frozen: Mapping[str, Mapping[str, np.ndarray]]
 
     @classmethod
-    def tuned_and_frozen(cls, specimen: Specimen, plan: Plan) -> Conditions:
+    def tuned_and_frozen(cls, specimen: Specimen, plan: Plan) -> Self:
         """Each task once with all weights trained, a run a seed, and once with a classifier on frozen vectors."""
         frozen = {name: comparisons.frozen_conditions(specimen, *plan.examples(name)) for name in TASKS}
         return cls(comparisons.tune(specimen, TASKS, plan), frozen)
@@ -44,11 +43,11 @@ class Conditions:
         """{task: booleans (seeds, items)}."""
         return {name: comparisons.correct(runs) for name, runs in self.runs.items()}
 
-    def split(self) -> tuple[Conditions, Conditions]:
+    def split(self) -> tuple[Self, Self]:
         """The first run of each task, and the others."""
         return self.first(1), replace(self, runs={name: series[1:] for name, series in self.runs.items()})
 
-    def first(self, count: int) -> Conditions:
+    def first(self, count: int) -> Self:
         """The first `count` runs of each task."""
         return replace(self, runs={name: series[:count] for name, series in self.runs.items()})
 
@@ -56,7 +55,7 @@ class Conditions:
         """`tuned` (seeds, items) and `frozen` (items,), the items of all tasks side by side."""
         return {"tuned": comparisons.over_tasks(self.tuned), "frozen": comparisons.over_tasks(self._scores("mean"))}
 
-    def against(self, random: Conditions) -> dict[str, np.ndarray | float]:
+    def against(self, random: Self) -> dict[str, np.ndarray | float]:
         """The samples of the claims: this start's conditions, and the same recipe from random weights as `random`.
 
         Each condition over all tasks and, as `task_condition`, of one; `distance`: how far the accuracies of untrained

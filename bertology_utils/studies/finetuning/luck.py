@@ -3,8 +3,6 @@
 A series is {what is drawn anew: booleans (runs, items)}, as `comparisons.seed_series` gives it (dodge2020finetuning).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ Depends on `comparisons` (one task) and `changes` (weights); averages over tasks
 ALBERT's do, do not change apart: what asks for that is then absent or empty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ features of a tuned cross-encoder, and the projection that takes a superficial v
 bhargava2021generalization. Everything ends in one linear classifier.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression

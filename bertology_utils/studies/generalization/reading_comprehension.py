@@ -5,8 +5,6 @@ model reads passage and question in one input. Views of an item (no passage, wor
 voice) show what an answer needs, as in si2019what, sugawara2020assessing and rogers2020getting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random

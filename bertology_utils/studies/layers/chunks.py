@@ -4,8 +4,6 @@ Depends on `clusters`, `scores` and `tasks`. A span is its first and its last wo
 as there are kinds of chunk, and normalised mutual information says how well the clusters keep the kinds apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

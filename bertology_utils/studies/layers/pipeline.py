@@ -4,8 +4,6 @@ Depends on `scores`, `tasks` and `layer_curves`. Five tasks stand for the study'
 `mixes` are cumulative scores and mixing shares by task, as `scores.mix_scores` gives them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

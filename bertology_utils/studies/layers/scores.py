@@ -3,8 +3,6 @@
 Depends on `tasks`, `activations` and `probes`; every layer of a specimen is probed with the same probe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -24,9 +22,10 @@ from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.layers.tasks import Part, Task
-from bertology_utils.tuning.changes import blocks_have_own_weights, representation_change, restored
+from bertology_utils.tuning.changes import blocks_have_own_weights, representation_change
+from bertology_utils.tuning.comparisons import restoration
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches
-from bertology_utils.tuning.training import Examples, correctness, finetune_seeds, run_seeds
+from bertology_utils.tuning.training import Examples, finetune_seeds, run_seeds
 
 Words = Sequence[Sequence[str]]
 TRAINING = {"batch": 64, "steps": 200, "epochs": 1}  # of single probes and mixes alike
@@ -219,12 +218,7 @@ def finetuning_samples(
     halves = {"restored_bottom": range(half + 1), "restored_top": range(half + 1, layers + 1)}
     if not blocks_have_own_weights(specimen.encoder):
         halves = {}
-    found = {
-        name: np.stack(
-            [correctness(restored(run.classifier, specimen.encoder, chosen), specimen, test) for run in runs]
-        ).astype(float)
-        for name, chosen in halves.items()
-    }
+    found = {name: right.astype(float) for name, right in restoration(runs, specimen, test, halves).items()}
     change = representation_change(specimen, [run.specimen for run in runs], test.sentences)
     majority = np.full(len(test), np.bincount(test.labels).max() / len(test))
     return found | {"tuned": tuned.astype(float), "change": change, "majority": majority}

@@ -4,10 +4,9 @@ Depends on `tasks` and `layer_curves`. `scores` are (layers + 1, seeds, items) b
 model reads counts: a curve of noise has a peak all the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class SentenceGroups:
     majority: Mapping[str, np.ndarray]
 
     @classmethod
-    def read_by(cls, scores: Scores, tasks: Mapping[str, Task]) -> SentenceGroups:
+    def read_by(cls, scores: Scores, tasks: Mapping[str, Task]) -> Self:
         """Those tasks that are read above their majority label; all of a kind where none is (`read_above`)."""
         majority = {name: majority_hits(task) for name, task in tasks.items()}
         every = {kind: [name for name, group in GROUPS.items() if group == kind] for kind in KINDS}

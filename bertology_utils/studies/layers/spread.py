@@ -7,8 +7,6 @@ interval is over them. A weak prior for even shares, which the study does not ha
 the result: without it a mix gathers in one layer, sooner or later by how fast its task is learnt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -5,8 +5,6 @@ items of word tasks share no content word between training and test; generated s
 The sentence tasks stand in for SentEval's (jawahar2019what): surface, syntactic and semantic ones.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,9 +78,6 @@ def tasks_together(scores: Mapping[str, np.ndarray], tasks: Mapping[str, Task]) 
     return by_unit(sum(means.values()) / len(tasks) + np.concatenate(off, axis=-1), forms)
 
 
-# --- word tasks -----------------------------------------------------------------------------------------------------
-
-
 def _word_label(task: str, sentence: Sentence, word: int) -> Hashable | None:
     """The label of a word, or None where the task has no item."""
     if task == "position":
@@ -134,9 +129,6 @@ def word_tasks(
     """All word tasks and `coreference`, by name; `items` and `pairs` of training and test."""
     found = {name: word_task(name, bank, items[0], seed, items[1]) for name in WORD_TASKS}
     return found | {"coreference": coreference_task(*pairs, seed, pronouns)}
-
-
-# --- sentence tasks -------------------------------------------------------------------------------------------------
 
 
 def sentence_task(name: str, train: int, test: int, seed: int = 0, source: str = EMBEDDED) -> Task:

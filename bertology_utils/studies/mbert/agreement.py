@@ -3,24 +3,19 @@
 Depends on `cloze`, `ten_languages_agreement` (the pairs) and `figures`. A suite maps kind -> language -> pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertology_utils import figures
 from bertology_utils.figures import Figure
 from bertology_utils.instruments.cloze import word_scores
+from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.language.ten_languages import LANGUAGES
 from bertology_utils.language.ten_languages_agreement import KINDS, agreement_pairs
+from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.mbert.parallel_text import ByLanguage, pool
-
-if TYPE_CHECKING:
-    from bertology_utils.language.pairs import MinimalPair
-    from bertology_utils.models import Specimen
 
 Suite = Mapping[str, Mapping[str, Sequence["MinimalPair"]]]
 

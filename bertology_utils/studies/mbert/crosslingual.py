@@ -3,12 +3,9 @@
 Depends on `two_languages` (twin languages, measures on vectors), `probes` and `activations`; section 8 of the survey.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,11 +13,9 @@ from torch import Tensor
 
 from bertology_utils.activations import word_vectors
 from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe
+from bertology_utils.language.grammar import Sentence
+from bertology_utils.models import Specimen
 from bertology_utils.tuning.two_languages import TwinLanguage, centred
-
-if TYPE_CHECKING:
-    from bertology_utils.language.grammar import Sentence
-    from bertology_utils.models import Specimen
 
 
 def selected(scores: np.ndarray) -> np.ndarray:

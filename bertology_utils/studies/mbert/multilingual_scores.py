@@ -5,8 +5,6 @@ Tatoeba: pairs with English), `grammaticality` (the csv file), `models`, `statis
 goes the same way.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,10 +52,10 @@ class Material:
     sha256: Mapping[str, str]
 
 
-def load_material(limit: int | None = None) -> Material:
-    """UD PUD and Tatoeba, the first `limit` rows a language. Raises BertologyError where no source has them."""
-    treebanks = {code: data.load(f"ud_pud:{code}", limit=limit) for code in LANGUAGES}
-    pairs = {code: data.load(f"tatoeba:{code}", limit=limit) for code in OTHERS}
+def load_material() -> Material:
+    """UD PUD and Tatoeba. Raises BertologyError where no source has them."""
+    treebanks = {code: data.load(f"ud_pud:{code}") for code in LANGUAGES}
+    pairs = {code: data.load(f"tatoeba:{code}") for code in OTHERS}
     return Material(
         {code: loaded.rows for code, loaded in treebanks.items()},
         {code: [(split_words(r.english), split_words(r.text)) for r in loaded] for code, loaded in pairs.items()},
@@ -119,9 +117,6 @@ def _means(words: Sequence[Tensor]) -> Tensor:
 
 def _retrievals(source: Tensor, target: Tensor) -> dict[str, np.ndarray]:
     return {name: measure(source, target) for name, measure in RETRIEVALS.items()}
-
-
-# ---------------------------------------------------------------- records
 
 
 def compare(names: Iterable[str], material: Material, origin: Mapping[str, str]) -> Iterator[list[dict]]:

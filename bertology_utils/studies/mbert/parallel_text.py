@@ -6,14 +6,12 @@ A corpus maps a language to its sentences (objects with `words` and `upos`), row
 English is compared with each of the others; layers stand first, items last; section 8 of the survey.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,6 +23,7 @@ from bertology_utils.figures import Figure
 from bertology_utils.instruments.cloze import fill_in, hits_at, mask_word, single_piece
 from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe
 from bertology_utils.language.ten_languages import LANGUAGES, PIVOT, ParallelSentence, gold_alignment, parallel_corpus
+from bertology_utils.models import Specimen
 from bertology_utils.project import RANDOM_PREFIX
 from bertology_utils.runs import TWIN, Runs
 from bertology_utils.samples import by_unit
@@ -35,9 +34,6 @@ from bertology_utils.studies.mbert.crosslingual import (
     selected,
 )
 from bertology_utils.tuning.two_languages import alignment_f1, centred, language_probe, mutual_nearest
-
-if TYPE_CHECKING:
-    from bertology_utils.models import Specimen
 
 Corpus = Mapping[str, Sequence]
 ByLanguage = dict[str, np.ndarray]

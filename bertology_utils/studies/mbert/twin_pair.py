@@ -86,9 +86,6 @@ def is_moved(corpus: Corpus) -> np.ndarray:
     )
 
 
-# ---------------------------------------------------------------- the record
-
-
 def compare(
     models: Iterable[str], known: Sequence, unseen: Sequence, origin: Mapping[str, str]
 ) -> Iterator[list[dict]]:

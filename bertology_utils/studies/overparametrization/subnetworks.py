@@ -4,8 +4,6 @@ Depends on `training` (classifiers and scores), `heads` and `compression.prune`;
 (layers, heads); heads are ranked by michel2019sixteen's importance, measured on training examples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, product

@@ -4,8 +4,6 @@ Depends on numpy and scipy for the arithmetic and on `text` and `cloze` for inpu
 layers, so that an agreement with the library shows that the arithmetic was understood. BERT's own parameter names only.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -174,11 +172,8 @@ def without_table(specimen: Specimen, table: str) -> Iterator[None]:
     if table not in TABLES:
         raise unknown("input table", table, TABLES)
     module = specimen.encoder.embeddings.get_submodule(TABLES[table])
-    handle = module.register_forward_hook(lambda module, inputs, output: torch.zeros_like(output))
-    try:
+    with module.register_forward_hook(lambda module, inputs, output: torch.zeros_like(output)):
         yield
-    finally:
-        handle.remove()
 
 
 def masked_queries(

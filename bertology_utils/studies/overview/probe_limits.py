@@ -4,11 +4,10 @@ Depends on `probes` and `controls` (probes, control tasks and removal), `activat
 `stories` (the words); small demonstrations for the limits that the survey names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Self
 
 import numpy as np
 import torch
@@ -38,7 +37,7 @@ class TagTask:
     words: list[str]
 
     @classmethod
-    def of(cls, n: int, seed: int = 0) -> TagTask:
+    def of(cls, n: int, seed: int = 0) -> Self:
         """`n` sentences for training and as many for testing."""
         sentences = tuple(generate(n, seed=seed + part) for part in (0, 1))
         words, tags = (
@@ -70,8 +69,7 @@ def same_kind(n: int, split: str = "train", seed: int = 0) -> tuple[list[list[st
 
     The label is an exclusive or of two kinds: no weighted sum of "how many people" gives it. Splits share no noun.
     """
-    side = {"train": 0, "test": 1}[split]
-    kinds = [words[side].split() for words in (PEOPLE, ANIMALS)]
+    kinds = [words[split].split() for words in (PEOPLE, ANIMALS)]
     random = Random(f"{split}{seed}")
     sentences, labels = [], []
     for item in range(n):

@@ -3,8 +3,6 @@
 Depends on `cloze` for scores and on `training` for tuned models; items come from `semantic_tasks`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import compress
 

@@ -3,11 +3,10 @@
 Depends on `answers` for flips, on `training` for tuned models; sentences come from `semantic_tasks`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Self
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class NameSwaps:
     stand_ins: Mapping[str, str]
 
     @classmethod
-    def drawn(cls, specimen: Specimen, sizes: tuple[int, int], swaps: int, seed: int) -> NameSwaps:
+    def drawn(cls, specimen: Specimen, sizes: tuple[int, int], swaps: int, seed: int) -> Self:
         """So many sentences of training and test; each of these with so many other names, and as many other nouns.
 
         The nouns have as many pieces as the names, and are about as frequent, in the specimen's vocabulary.

@@ -4,8 +4,6 @@ Depends on `activations` for vectors, on `probes` for the regression and on `sem
 what the study's figure showed is told by its claim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

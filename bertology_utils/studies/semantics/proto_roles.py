@@ -3,10 +3,9 @@
 Depends on `span_probes` for balanced scores, on `activations` and `probes`; arguments come from `semantic_sets`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
@@ -38,7 +37,7 @@ class ProtoRoles:
     parts: tuple[Sequence[WordItem], Sequence[WordItem]]
 
     @classmethod
-    def drawn(cls, size: int, seed: int, source: str) -> ProtoRoles:
+    def drawn(cls, size: int, seed: int, source: str) -> Self:
         """At most `size` arguments of either split."""
         return cls(tuple(proto_role_items(size, split, seed, source) for split in ("train", "test")))
 

@@ -3,8 +3,6 @@
 Depends on `probes` by what goes in and comes out only; items come from `semantic_tasks`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,10 +4,9 @@ Depends on `span_probes` for what a probe reads, on `probes` for its training an
 come from `semantic_sets`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -36,7 +35,7 @@ class SpanTask:
     test: Items
 
     @classmethod
-    def drawn(cls, items: Callable[..., Items], size: int, seed: int, source: str) -> SpanTask:
+    def drawn(cls, items: Callable[..., Items], size: int, seed: int, source: str) -> Self:
         """At most `size` items of either split from a source of `semantic_sets`."""
         return cls(*(items(size, split, seed, source) for split in ("train", "test")))
 

@@ -4,8 +4,6 @@ Scores come from `cloze`, items from `pair_sets` and `pairs`, damage from `pertu
 specimen and returns named samples; words come from the grammar's test split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from random import Random
 

@@ -5,8 +5,6 @@ Orchestration only: scores come from `cloze`, items from `pair_sets`, `facts` an
 test split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,6 +17,7 @@ from bertology_utils.data.pair_sets import EVERY, negation_clozes, role_reversal
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.crossed_clozes import role_sensitivity
 from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.items import ITEMS
 from bertology_utils.language.pairs import Cloze, classified_things
 from bertology_utils.language.perturbations import (
     Perturbed,
@@ -31,35 +30,7 @@ from bertology_utils.language.perturbations import (
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 
-CLASS_TEMPLATES = (
-    "{ax} is {an} [MASK] .", "{ax} is a kind of [MASK] .", "{ax} is a type of [MASK] .",
-    "everyone knows that {ax} is {an} [MASK] .", "the {x} is {an} [MASK] .", "{ax} is a sort of [MASK] .",
-    "we call {ax} {an} [MASK] .", "is {ax} {an} [MASK] ?", "{ax} or another [MASK] .", "this [MASK] is {ax} .",
-)  # fmt: skip
-# context, expected word, another word of its class, a word of another class
-PRAGMATIC = """
-he was thirsty and drank a glass of|water|milk|stone
-she was hungry and ate a piece of|bread|meat|paper
-it was raining , so he opened his|umbrella|coat|book
-he wanted to write a letter and looked for a|pen|pencil|horse
-the sun went down and the sky became|dark|red|wooden
-she was cold and sat down near the|fire|stove|river
-he was ill , so they sent for a|doctor|nurse|farmer
-the ship was in danger and the sailors saw the|storm|wind|kitchen
-he wanted to cut the tree and took his|axe|knife|spoon
-she wanted to see the stars and waited for the|night|evening|soup
-the boy fell into the river and could not|swim|walk|read
-it was late and the tired child went to|bed|sleep|war
-he wished to know the time and looked at his|watch|clock|bread
-the king put the gold crown on his|head|hair|table
-she had read every page and closed the|book|letter|river
-the farmer milked his|cow|goat|plough
-the bird laid its eggs in a|nest|tree|shoe
-the soldiers fought bravely and won the|battle|war|apple
-"""
-
-
-# Negation -------------------------------------------------------------------------------------------------------------
+CLASS_TEMPLATES: list[str] = ITEMS["class_templates"]
 
 
 def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) -> dict[str, np.ndarray]:
@@ -102,9 +73,6 @@ def _sensitivity(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
 def _without_context(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
     """`_sensitivity` where the blank stands alone: a word may win because it is usual."""
     return _sensitivity(specimen, [replace(item, words=("x", "."), focus=0) for item in items])
-
-
-# Damaged inputs -------------------------------------------------------------------------------------------------------
 
 
 def damaged_inputs(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
@@ -192,9 +160,6 @@ def _competence(specimen: Specimen, items: Sequence[tuple], intact: torch.Tensor
     )
 
 
-# Templates and the suite ----------------------------------------------------------------------------------------------
-
-
 def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
     """Classes of things through ten paraphrases: `table (templates, facts)` of hits at 1 among the classes, 0/1.
 
@@ -266,9 +231,8 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
 def pragmatic_clozes() -> list[Cloze]:
     """Short stories whose last word is to be expected; `false` is a word of the same class that fits less well."""
     items = []
-    for line in PRAGMATIC.strip().splitlines():
-        context, expected, within, between = line.split("|")
-        words = (*context.split(), cloze.MASK, ".")
+    for context, answers in ITEMS["pragmatic"].items():
+        words, (expected, within, between) = (*context.split(), cloze.MASK, "."), answers.split()
         items.append(Cloze(words, len(words) - 2, expected, within, "pragmatic", {"between": between}))
     return items
 

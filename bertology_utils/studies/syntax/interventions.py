@@ -4,8 +4,6 @@ Depends on `controls` (which subspace), `cloze` (loss) and `blocks` (where they 
 others (2021, "Amnesic probing"): to be encoded is one thing, to be used another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -39,11 +37,8 @@ def without_subspace(specimen: Specimen, layer: int, removed: RemovedSubspace, m
         changed = mean + (hidden - mean) @ projection
         return (changed, *output[1:]) if isinstance(output, tuple) else changed
 
-    handle = encoder_layers(specimen.encoder)[layer - 1].register_forward_hook(project)
-    try:
+    with encoder_layers(specimen.encoder)[layer - 1].register_forward_hook(project):
         yield
-    finally:
-        handle.remove()
 
 
 def reliance(

@@ -4,8 +4,6 @@ After warstadt2019investigating, whose point is that the methods disagree. Depen
 (readouts of frozen vectors, where the study fine-tunes the model) and `agreement` (the cloze).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

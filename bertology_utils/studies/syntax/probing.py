@@ -4,8 +4,6 @@ Orchestration only: probes come from `probes` and `controls`, sentences from `ma
 Layers are chosen on development items, and scored on others; trained probes come with a seed axis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import compress
 

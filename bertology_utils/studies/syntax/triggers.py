@@ -5,8 +5,6 @@ After wallace2019universal: gradient-guided search over the vocabulary (first-or
 attack costs seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -117,11 +115,8 @@ def embedding_gradient(
     """Gradient of the mean loss towards `target` at the embedding of each trigger word: `(length, width)`."""
     encodings = encode_words(specimen, [(*trigger, *s) for s in sentences])
     kept: list[torch.Tensor] = []
-    handle = classifier.encoder.get_input_embeddings().register_forward_hook(lambda m, a, out: kept.append(out))
-    try:
+    with classifier.encoder.get_input_embeddings().register_forward_hook(lambda m, a, out: kept.append(out)):
         logits = classifier(**model_inputs(specimen, encodings))
-    finally:
-        handle.remove()
     loss = torch.nn.functional.cross_entropy(logits, torch.full((len(sentences),), target))
     gradient = torch.autograd.grad(loss, kept[0])[0]  # (sentences, pieces, width)
     first = encodings[0].word_ids.index(0)

@@ -3,8 +3,6 @@
 Scores and rules come from `grammaticality`, items from `pair_sets`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from random import Random
 

@@ -4,8 +4,6 @@ Reads the table that `pretraining.compare` writes, or rows that were trained in 
 in which section 6 of rogers2020primer sorts the proposals. Depends on `figures.dots`, `absent` and scipy.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

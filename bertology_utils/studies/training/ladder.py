@@ -39,9 +39,6 @@ def questions(sentences: int, pairs: int, seed: int) -> Questions:
     return Questions([sentence.words for sentence in drawn], growth.constructions(pairs, seed=seed))
 
 
-# ---------------------------------------------------------------- steps of the lowest rung
-
-
 @dataclass(frozen=True)
 class Course:
     """The lowest rung at the steps of its training that were kept, the untrained step 0 first.
@@ -135,9 +132,6 @@ class Emergence:
 def emergence(way: Course) -> Emergence:
     """Follows the outlier dimensions of the finished rung back over its checkpoints."""
     return Emergence(way.name, growth.emergence(way.checkpoints))
-
-
-# ---------------------------------------------------------------- rungs
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,6 @@ What trains here is what trained the recorded comparison, with a smaller net, fe
 makes. Depends on `pretraining` and `stories` of `tiny_pretraining`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -25,9 +25,6 @@ Pair = tuple[Sequence[str], Sequence[str], int]
 Pairs = Mapping[str, Mapping[str, Sequence[Pair]]]
 
 
-# ---------------------------------------------------------------- with or without next sentence prediction
-
-
 @dataclass(frozen=True)
 class Tuned:
     """Correctness after fine-tuning, task -> arm -> (seeds, items); one of the arms is untrained."""
@@ -61,9 +58,6 @@ def tuned(arms: Mapping[str, Models], tasks: Mapping[str, tuple[Examples, Exampl
         arm: {task: tuned_scores(models, *parts) for task, parts in tasks.items()} for arm, models in arms.items()
     }
     return Tuned({task: {arm: of[task] for arm, of in scores.items()} for task in tasks})
-
-
-# ---------------------------------------------------------------- next sentence or order
 
 
 def nsp_and_order(train: int, test: int, seed: int, rng: np.random.Generator) -> Pairs:

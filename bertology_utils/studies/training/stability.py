@@ -4,8 +4,6 @@ Depends on `training` and `changes` for the models and the loss along a line, on
 section 6 of the survey.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

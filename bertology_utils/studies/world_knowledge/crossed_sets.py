@@ -5,8 +5,6 @@ gave to kinds of things, with the study's own wordings, and "ettinger" for CPRAG
 arguments of its namesake in `crossed` and a `source` more.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
@@ -101,9 +99,6 @@ def _sized_pairs(n: int, seed: int) -> list[tuple[str, str]]:
     holding = _holding("perceptual")
     large, small = (sorted(holding[a] - holding[b]) for a, b in (SIZES, SIZES[::-1]))
     return draw(list(product(large, small)), n, seed)
-
-
-# Stories and roles of ettinger2019what -------------------------------------------------------------------------------
 
 
 def event_items(mention: bool = False, source: str = EMBEDDED) -> list[Crossed]:

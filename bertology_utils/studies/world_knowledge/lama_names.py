@@ -4,8 +4,6 @@ Depends on `knowledge` (facts that were asked) and `cloze`. The study drops a fa
 as a name, gives the answer away; here the facts are divided by that, and both parts scored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -11,7 +11,7 @@ from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.language.coreference import coreferences, nearest_hits, rule_hits
 from bertology_utils.language.grammar import generate
 from bertology_utils.studies.layers import scores, tasks
-from bertology_utils.tuning import classification_tasks, pooling, training
+from bertology_utils.tuning import classification_tasks, comparisons, pooling, training
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches, masked_logits
 
 
@@ -172,7 +172,7 @@ def test_the_halves_that_are_rolled_back_are_those_of_their_names(tiny, monkeypa
         as_before.append([all(map(torch.equal, new.parameters(), old.parameters())) for new, old in pairs])
         return np.ones(len(test), bool)
 
-    monkeypatch.setattr(scores, "correctness", watched)
+    monkeypatch.setattr(comparisons, "correctness", watched)
     train, test = classification_tasks.number_examples(12), classification_tasks.number_examples(8, split="test")
     scores.finetuning_samples(tiny, train, test, seeds=1, epochs=1)
     half = tiny.layers // 2

@@ -15,7 +15,7 @@ def planted(monkeypatch) -> None:
     """Sentence vectors that count people: one informative dimension among noise."""
 
     def fake(specimen, sentences):
-        people = set(" ".join(probe_limits.PEOPLE).split())
+        people = set(" ".join(probe_limits.PEOPLE.values()).split())
         counts = torch.tensor([float(sum(word in people for word in words)) for words in sentences])
         noise = torch.randn(len(counts), 5, generator=torch.Generator().manual_seed(len(sentences)))
         return torch.cat([counts[:, None], 0.1 * noise], dim=1)[None].repeat(specimen.layers + 1, 1, 1)

@@ -21,13 +21,13 @@ def test_only_the_true_segment_follows() -> None:
 def test_the_task_is_balanced_and_its_words_are_unseen() -> None:
     train, test = stories.who_acts(400), stories.who_acts(400, "test")
     assert sum(train.labels) == sum(test.labels) == 200
-    function_words = set(" ".join(stories.FRAMES).format(a="", b="", v="").split())
+    function_words = set(" ".join(stories.TOLD["frames"]).format(a="", b="", v="").split())
     seen, unseen = ({w for s in part.sentences for w in s} - function_words for part in (train, test))
     assert not seen & unseen
 
 
 def test_the_label_is_who_acts() -> None:
-    people, animals = (set(" ".join(part).split()) for part in (stories.PEOPLE, stories.ANIMALS))
+    people, animals = (set(" ".join(part.values()).split()) for part in (stories.PEOPLE, stories.ANIMALS))
     examples = stories.who_acts(60)
     for words, label in zip(examples.sentences, examples.labels, strict=True):
         named = [word for word in words if word in people | animals]
