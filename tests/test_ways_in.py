@@ -92,6 +92,7 @@ def test_what_is_added_as_shown_is_there(project):
     assert "my-bert" in said["A specimen"] and said["A compression method"].startswith("2.0 ")
     assert (project / "_executed/smoke/pocket-bert/sayings.json").is_file()
     tested = [sys.executable, "-m", "pytest", "-q", "tests/instruments/test_reversal.py"]
+    tested += [f"tests/verdicts/test_{name}.py" for name in ("ledger", "sealed")]
     environment = os.environ | {"PYTHONPATH": str(project)}
     done = subprocess.run(tested, cwd=project, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -65,6 +65,8 @@ def run(
             ["claim", "model", "verdict"],
             [(r["id"], r["model"], r["verdict"]) for j in planned for r in result_of(j)["results"]],
         )
+        for job in planned:
+            print(f"Sentences and figures: {job.notebook.relative_to(folder)}")
     if record:
         written = keep(planned)
         print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")

@@ -60,7 +60,7 @@ class Claim(BaseModel):
         study: what the study itself found, as values of the samples that the prediction names, where scales agree.
         requires: what a model must have to be asked; another is not testable here.
         figure: what the study's own figure showed, for the caption of the chapter's.
-        amended: when the measure behind an unchanged prediction last changed; recorded results of before do not count.
+        amended: when the prediction, or the measure behind it, last changed; results of before do not count.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

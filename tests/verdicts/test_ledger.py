@@ -22,7 +22,7 @@ RESULT = {"id": "sva-in-cloze", "model": "m", "verdict": "replicates", "measured
 
 def test_all_claims_are_valid():
     claims = load_claims()
-    assert len(claims) == 348
+    assert len(claims) > 300
     assert all(claim.pattern for claim in claims if claim.kind in ("empirical", "contested"))
 
 
@@ -64,14 +64,14 @@ def test_records_join_into_all_claims(tmp_path):
     record = tmp_path / "syntax.json"
     record.write_text(json.dumps({"results": [RESULT], "run": {"commit": "abc", "when": "2026"}}), encoding="utf-8")
     rows = collect_records([record])
-    assert len(rows) == 348
+    assert len(rows) == len(load_claims())
     (found,) = [row for row in rows if row["results"]]
     assert found["id"] == "sva-in-cloze" and found["results"][0]["commit"] == "abc"
     assert found["results"][0]["measured"] == 0.9 and found["results"][0]["q"] == 0.01
     assert found["checks"] is None and found["specific"] is True
     write_ledger(rows, tmp_path)
     assert json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8")) == rows
-    assert len((tmp_path / "ledger.csv").read_text(encoding="utf-8").splitlines()) == 349
+    assert len((tmp_path / "ledger.csv").read_text(encoding="utf-8").splitlines()) == 1 + len(rows)
 
 
 def results_of(tmp_path, **ps):

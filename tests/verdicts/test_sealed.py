@@ -9,6 +9,7 @@ import pytest
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import digest
 from bertology_utils.verdicts import sealed
+from bertology_utils.verdicts.cards import AMENDED
 from bertology_utils.verdicts.claims import claim_by_id, load_claims, version_of
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +24,14 @@ def test_the_chain_of_the_book_is_whole():
 def test_every_prediction_of_today_is_sealed():
     changed = sealed.unsealed(sealed.read(ROOT / sealed.PATH), load_claims())
     assert not changed, f"Not sealed: {', '.join(c.id for c in changed)}. Run `bertology seal`."
+
+
+def test_a_prediction_that_changed_says_when_and_why():
+    versions: dict[str, list[dict]] = {}
+    for entry in sealed.read(ROOT / sealed.PATH):
+        versions.setdefault(entry["claim"], []).append(entry)
+    changed = [claim for claim in load_claims() if len(versions.get(claim.id, ())) > 1]
+    assert changed and [claim.id for claim in changed if not AMENDED.search(claim.note or "")] == []
 
 
 @pytest.fixture
