@@ -25,9 +25,9 @@ def attention_effects(
     """What tuning did to attention maps, mean over tasks.
 
     1 - cosine of the flattened maps before and after (kovaleva2019revealing): `by_layer` (layers, sentences); of the
-    `last` layer, the `last_but_one` and the `strongest_other`, the one of the rest that changed most (0 if
-    there is none), (seeds, sentences) each. Growth of the share of attention in the last two layers, (seeds, sentences) each: `sep_shift` on
-    [SEP], `relation_shift` of words on their grammatical heads and dependents.
+    `last` layer, the `last_but_one` and the `strongest_other`, the one of the rest that changed most (0 if there is
+    none), (seeds, sentences) each. Growth of the share of attention in the last two layers, (seeds, sentences) each:
+    `sep_shift` on [SEP], `relation_shift` of words on their grammatical heads and dependents.
     """
     runs = [run for name in TASKS for run in conditions.runs[name]]
     effects = comparisons.attention_effects(specimen, runs, sentences)
