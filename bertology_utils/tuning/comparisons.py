@@ -15,13 +15,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from bertology_utils.instruments.attention import attention_maps, map_similarity, silenced_values, word_level_map
+from bertology_utils.instruments.attention import attention_maps, silenced_values, word_level_map
 from bertology_utils.language.grammar import Sentence
 from bertology_utils.models import Specimen
+from bertology_utils.text import Encoding
 from bertology_utils.tuning.changes import restored
 from bertology_utils.tuning.classification_tasks import task
 from bertology_utils.tuning.regimens import INIT_DEVIATION
 from bertology_utils.tuning.training import Examples, FineTuned, batches, correctness, finetune, finetune_seeds
+
+TARGETS = ("sep", "relation")  # what attention may turn to
 
 
 @dataclass(frozen=True)
@@ -97,34 +100,51 @@ def frozen_conditions(specimen: Specimen, train: Examples, test: Examples, heads
     return scores | {"untrained": guesses == labels}
 
 
-def attention_change(before: Specimen, runs: Sequence[FineTuned], sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """1 - cosine of flattened attention maps, averaged over heads: (runs, sentences, layers); kovaleva2019revealing."""
-    return np.stack([1 - map_similarity(before, run.specimen, sentences).mean(-1) for run in runs])
-
-
 def attention_targets(specimen: Specimen, sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
     """Shares of attention averaged over heads: (sentences, layers) each.
 
     sep: of all pieces on [SEP]; relation: of words on their grammatical head and dependents.
     """
-    found = {name: np.empty((len(sentences), specimen.layers)) for name in ("sep", "relation")}
+    found = {name: np.empty((len(sentences), specimen.layers)) for name in TARGETS}
     for index, encoding, maps in attention_maps(specimen, [sentence.words for sentence in sentences]):
-        separators = torch.tensor(encoding.input_ids) == specimen.tokenizer.sep_token_id
-        words = word_level_map(maps, encoding).numpy()  # (layers, heads, words, words)
-        related = np.zeros(words.shape[-2:], dtype=bool)
-        for head, dependent, _ in sentences[index].arcs():
-            related[head, dependent] = related[dependent, head] = True
-        found["sep"][index] = maps[..., separators].sum(-1).mean((-1, -2)).numpy()
-        found["relation"][index] = (words * related).sum(-1).mean((-1, -2))
+        for name, shares in _targets(specimen, sentences[index], encoding, maps).items():
+            found[name][index] = shares
     return found
 
 
-def attention_shifts(
-    before: Mapping[str, np.ndarray], runs: Sequence[FineTuned], sentences: Sequence[Sentence]
+def _targets(specimen: Specimen, sentence: Sentence, encoding: Encoding, maps: Tensor) -> dict[str, np.ndarray]:
+    """`attention_targets` of one sentence, from its maps (layers, heads, pieces, pieces): (layers,) each."""
+    maps = maps.mean(1)
+    separators = torch.tensor(encoding.input_ids) == specimen.tokenizer.sep_token_id
+    words = word_level_map(maps, encoding).numpy()  # (layers, words, words)
+    related = np.zeros(words.shape[-2:], dtype=bool)
+    for head, dependent, _ in sentence.arcs():
+        related[head, dependent] = related[dependent, head] = True
+    shares = maps[..., separators].sum(-1).mean(-1).numpy(), (words * related).sum(-1).mean(-1)
+    return dict(zip(TARGETS, shares, strict=True))
+
+
+def attention_effects(
+    before: Specimen, runs: Sequence[FineTuned], sentences: Sequence[Sentence]
 ) -> dict[str, np.ndarray]:
-    """Growth of `attention_targets` over fine-tuning, in the last two layers: {target: (runs, sentences)}."""
-    after = [attention_targets(run.specimen, sentences) for run in runs]
-    return {target: np.stack([(own[target] - old)[:, -2:].mean(-1) for own in after]) for target, old in before.items()}
+    """What tuning did to attention maps, which every model makes once: (runs, sentences, layers) each.
+
+    change: 1 - cosine of the flattened maps, averaged over heads (kovaleva2019revealing); sep, relation: how much each
+    of `attention_targets` grew.
+    """
+    words = [sentence.words for sentence in sentences]
+    old = {
+        index: (maps.flatten(2), _targets(before, sentences[index], encoding, maps))
+        for index, encoding, maps in attention_maps(before, words)
+    }
+    found = {name: np.empty((len(runs), len(sentences), before.layers)) for name in ("change", *TARGETS)}
+    for place, run in enumerate(runs):
+        for index, encoding, maps in attention_maps(run.specimen, words):
+            then, targets = old[index]
+            found["change"][place, index] = 1 - torch.cosine_similarity(then, maps.flatten(2), dim=-1).mean(-1).numpy()
+            for name, shares in _targets(run.specimen, sentences[index], encoding, maps).items():
+                found[name][place, index] = shares - targets[name]
+    return found
 
 
 @torch.no_grad()

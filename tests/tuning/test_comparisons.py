@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertology_utils.instruments.attention import head_statistics
+from bertology_utils.instruments.attention import head_statistics, map_similarity
 from bertology_utils.language.grammar import generate
 from bertology_utils.tuning import comparisons as study
 from bertology_utils.verdicts.predictions import parse
@@ -39,9 +39,21 @@ def test_silencing_the_separator_nowhere_changes_nothing(tiny_eager, plan):
 def test_nothing_changes_without_training(tiny_eager, plan):
     runs = study.tune(tiny_eager, ["voice"], plan, freeze="encoder")["voice"]
     sentences = generate(4, seed=0, split="test", kind="simple")
-    assert np.allclose(study.attention_change(tiny_eager, runs, [s.words for s in sentences]), 0, atol=1e-5)
-    shifts = study.attention_shifts(study.attention_targets(tiny_eager, sentences), runs, sentences)
-    assert all(shift.shape == (2, 4) and np.allclose(shift, 0, atol=1e-6) for shift in shifts.values())
+    effects = study.attention_effects(tiny_eager, runs, sentences)
+    assert all(values.shape == (2, 4, 2) and np.allclose(values, 0, atol=1e-5) for values in effects.values())
+
+
+def test_effects_on_attention_are_those_of_each_measure_alone(tiny_eager, plan):
+    runs = study.tune(tiny_eager, ["voice"], plan)["voice"]
+    sentences = generate(4, seed=0, split="test", kind="simple")
+    effects = study.attention_effects(tiny_eager, runs, sentences)
+    before = study.attention_targets(tiny_eager, sentences)
+    for place, run in enumerate(runs):
+        similarity = map_similarity(tiny_eager, run.specimen, [s.words for s in sentences])
+        assert np.allclose(effects["change"][place], 1 - similarity.mean(-1), atol=1e-6)
+        after = study.attention_targets(run.specimen, sentences)
+        assert all(np.allclose(effects[name][place], after[name] - before[name], atol=1e-6) for name in study.TARGETS)
+    assert (effects["change"] > 0).any()
 
 
 def binary(runs: int, items: int, deviation: float, seed: int) -> np.ndarray:

@@ -17,23 +17,27 @@ from bertology_utils.tuning.mlm_training import train_mlm
 from bertology_utils.tuning.training import Examples, FineTuned
 
 
-def attention_changes(
+def attention_effects(
     specimen: Specimen, conditions: Conditions, sentences: Sequence[Sentence]
 ) -> dict[str, np.ndarray]:
-    """1 - cosine of flattened attention maps before and after tuning, mean over tasks (kovaleva2019revealing).
+    """What tuning did to attention maps, mean over tasks.
 
-    `by_layer` (layers, sentences); of the `last` layer, the `last_but_one` and the `strongest_other`, the one of the
-    rest that changed most, (seeds, sentences) each.
+    1 - cosine of the flattened maps before and after (kovaleva2019revealing): `by_layer` (layers, sentences); of the
+    `last` layer, the `last_but_one` and the `strongest_other`, the one of the rest that changed most (0 if there is
+    none), (seeds, sentences) each. Growth of the share of attention in the last two layers, (seeds, sentences) each:
+    `sep_shift` on [SEP], `relation_shift` of words on their grammatical heads and dependents.
     """
-    words = [sentence.words for sentence in sentences]
-    by_task = [comparisons.attention_change(specimen, conditions.runs[name], words) for name in TASKS]
-    change = np.mean(by_task, axis=0)  # (seeds, sentences, layers)
-    strongest = change[..., :-2].mean((0, 1)).argmax()
+    runs = [run for name in TASKS for run in conditions.runs[name]]
+    effects = comparisons.attention_effects(specimen, runs, sentences)
+    mean = {name: np.mean(np.split(values, len(TASKS)), axis=0) for name, values in effects.items()}
+    change = mean["change"]  # (seeds, sentences, layers)
+    others = change[..., :-2] if change.shape[-1] > 2 else np.zeros_like(change[..., :1])
     return {
         "by_layer": change.mean(0).T,
         "last": change[..., -1],
         "last_but_one": change[..., -2],
-        "strongest_other": change[..., strongest],
+        "strongest_other": others[..., others.mean((0, 1)).argmax()],
+        **{f"{target}_shift": mean[target][..., -2:].mean(-1) for target in comparisons.TARGETS},
     }
 
 
@@ -68,22 +72,10 @@ def halves_restored(specimen: Specimen, runs: Sequence[FineTuned], test: Example
     return {"as tuned": comparisons.correct(runs), **restored}
 
 
-def attention_shifts(
-    specimen: Specimen, conditions: Conditions, sentences: Sequence[Sentence]
-) -> dict[str, np.ndarray]:
-    """Growth of the share of attention in the last two layers, mean over tasks, (seeds, sentences) each.
-
-    `sep_shift` on [SEP], `relation_shift` of words on their grammatical heads and dependents.
-    """
-    before = comparisons.attention_targets(specimen, sentences)
-    by_task = [comparisons.attention_shifts(before, conditions.runs[name], sentences) for name in TASKS]
-    return {f"{target}_shift": np.mean([own[target] for own in by_task], axis=0) for target in before}
-
-
 def masked_words_shift(
     specimen: Specimen, conditions: Conditions, train: Examples, sentences: Sequence[Sentence]
 ) -> float | Absent:
-    """Growth of the share on [SEP], as in `attention_shifts`, by masked-word training on the texts of a task.
+    """Growth of the share on [SEP], as in `attention_effects`, by masked-word training on the texts of a task.
 
     It takes as many steps as tuning on the last task, whose examples `train` are.
     """

@@ -49,8 +49,8 @@ def test_adapters_train_a_share(tiny, conditions, plan):
 
 
 def test_changes_have_the_shape_of_runs_and_sentences(tiny_eager, conditions, probe, plan):
-    shifts = what_changed.attention_shifts(tiny_eager, conditions, probe)
-    assert {name: values.shape for name, values in shifts.items()} == {"sep_shift": (2, 3), "relation_shift": (2, 3)}
+    effects = what_changed.attention_effects(tiny_eager, conditions, probe)
+    assert effects["sep_shift"].shape == effects["relation_shift"].shape == (2, 3)
     assert what_changed.weights(tiny_eager, conditions)["weights"].shape == (2,)
     assert what_changed.weight_change(tiny_eager, conditions.runs["voice"][0]) > 0
     tests = {name: plan.examples(name)[1] for name in TASKS}
@@ -61,9 +61,10 @@ def test_changes_have_the_shape_of_runs_and_sentences(tiny_eager, conditions, pr
 
 
 def test_the_strongest_other_layer_is_none_of_the_last_two(monkeypatch, conditions, tiny_eager, probe):
-    change = np.broadcast_to([0.125, 0.375, 0.25, 0.75, 0.5], (2, 3, 5))
-    monkeypatch.setattr(what_changed.comparisons, "attention_change", lambda *_: change)
-    found = what_changed.attention_changes(tiny_eager, conditions, probe)
+    change = np.broadcast_to([0.125, 0.375, 0.25, 0.75, 0.5], (2 * len(TASKS), 3, 5))
+    effects = dict.fromkeys(("change", "sep", "relation"), change)
+    monkeypatch.setattr(what_changed.comparisons, "attention_effects", lambda *_: effects)
+    found = what_changed.attention_effects(tiny_eager, conditions, probe)
     assert (found["last"][0, 0], found["last_but_one"][0, 0], found["strongest_other"][0, 0]) == (0.5, 0.75, 0.375)
     assert found["by_layer"].shape == (5, 3)
 
