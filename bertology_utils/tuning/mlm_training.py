@@ -97,12 +97,14 @@ def endless_batches(specimen: Specimen, encodings: Sequence, seed: int, budget: 
     """Shuffled, freshly masked batches for ever."""
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
     special = special_ids(specimen)
+    padded, lengths = model_inputs(specimen, encodings), np.array([len(encoding) for encoding in encodings])
     while True:
         rows = rng.permutation(len(encodings))
-        groups = batches(specimen, [len(encodings[row]) for row in rows], budget)
+        groups = batches(specimen, lengths[rows].tolist(), budget)
         for group in rng.permutation(len(groups)):
-            batch = model_inputs(specimen, [encodings[rows[i]] for i in groups[group]])
-            yield mask_batch(batch, special, generator)
+            chosen = rows[groups[group]]
+            longest, places = lengths[chosen].max(), torch.from_numpy(chosen)
+            yield mask_batch({key: values[places, :longest] for key, values in padded.items()}, special, generator)
 
 
 def train_mlm(
