@@ -50,6 +50,13 @@ def vectors_at(
     specimen: Specimen, sentences: Sequence[Words], places: Sequence[int], how: str = "mean"
 ) -> torch.Tensor:
     """The vector of one word of each sentence, (layers+1, items, width); a sentence that comes again is run once."""
+    return vectors_by(specimen, sentences, places, (how,))[how]
+
+
+def vectors_by(
+    specimen: Specimen, sentences: Sequence[Words], places: Sequence[int], ways: Sequence[str]
+) -> dict[str, torch.Tensor]:
+    """`vectors_at` in several ways of pooling a word's pieces, from one run: each (layers+1, items, width)."""
     require_words(sentences)
     if len(sentences) != len(places):
         raise BertologyError(f"There are {len(sentences)} sentences and {len(places)} places of words.")
@@ -59,12 +66,13 @@ def vectors_at(
     for item, words in enumerate(sentences):
         asked.setdefault(tuple(words), []).append(item)
     encodings, items = encode_words(specimen, list(asked)), list(asked.values())
-    vectors = torch.empty(specimen.layers + 1, len(sentences), specimen.width)
+    found = {how: torch.empty(specimen.layers + 1, len(sentences), specimen.width) for how in ways}
     for indices, hidden in hidden_batches(specimen, encodings):
         for row, i in enumerate(indices):
             for item in items[i]:
-                vectors[:, item] = _pooled_word(hidden[:, row], encodings[i].word_ids, places[item], how)
-    return vectors
+                for how, vectors in found.items():
+                    vectors[:, item] = _pooled_word(hidden[:, row], encodings[i].word_ids, places[item], how)
+    return found
 
 
 def _pooled_word(hidden: torch.Tensor, word_ids: Sequence[int | None], word: int, how: str) -> torch.Tensor:

@@ -102,9 +102,11 @@ def endless_batches(specimen: Specimen, encodings: Sequence, seed: int, budget: 
     """Shuffled, freshly masked batches for ever."""
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
     special = special_ids(specimen)
+    padded, lengths = model_inputs(specimen, encodings), np.array([len(encoding) for encoding in encodings])
     while True:
         for rows in shuffled_rows(specimen, encodings, rng, budget):
-            yield mask_batch(model_inputs(specimen, [encodings[row] for row in rows]), special, generator)
+            longest, places = lengths[rows].max(), torch.as_tensor(rows)
+            yield mask_batch({key: values[places, :longest] for key, values in padded.items()}, special, generator)
 
 
 def train_mlm(

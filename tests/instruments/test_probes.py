@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments import probes
@@ -84,6 +86,25 @@ def test_ridge_of_all_layers_is_that_of_each_layer():
     for layer in range(2):
         assert torch.equal(probes.fit_ridge(features[[layer]], targets).predict(features[[layer]])[0], found[layer])
     assert (found[1] - targets).square().mean() < 0.5 < (found[0] - targets).square().mean()
+
+
+@pytest.mark.parametrize(("items", "width", "targets"), [(60, 8, 1), (30, 50, 2), (20, 20, 1)])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_ridge_is_the_librarys(items, width, targets, scaled):
+    generator = torch.Generator().manual_seed(5)
+    known, asked = (3 + 2 * torch.randn(2, n, width, generator=generator) for n in (items, 15))
+    known[..., 0], asked[..., 0] = 1.5, 1.5  # a feature that never varies
+    wanted = known[1] @ torch.randn(width, targets, generator=generator) + torch.randn(
+        items, targets, generator=generator
+    )
+    penalties = (0.1, 1, 10, 100, 1e3, 1e4)
+    found = probes.fit_ridge(known, wanted, penalties, scaled).predict(asked)
+    for layer in range(2):
+        plain = make_pipeline(StandardScaler(with_std=scaled), RidgeCV(penalties)).fit(
+            known[layer].double().numpy(), wanted.double().numpy()
+        )
+        predicted = plain.predict(asked[layer].double().numpy()).reshape(15, -1)
+        np.testing.assert_allclose(found[layer].numpy(), predicted, rtol=1e-6, atol=1e-8)
 
 
 def test_selector_points_at_the_marked_word_of_sentences_of_any_length():

@@ -58,11 +58,10 @@ class NameSwaps:
         """Fine-tunes once a seed, and reads every test sentence and its versions."""
         train, test = (Examples([i.words for i in part], [i.label for i in part]) for part in (self.train, self.test))
         runs, correct = finetune_seeds(specimen, train, test, seeds, epochs=epochs, budget=128)
-        names, nouns = (
-            np.stack([flips(run, test.sentences, versions) for run in runs])
-            for versions in ([i.name_swaps for i in self.test], [i.noun_swaps for i in self.test])
-        )
-        return Classes(correct, names, nouns)
+        versions = [(*item.name_swaps, *item.noun_swaps) for item in self.test]
+        turned = np.stack([flips(run, test.sentences, versions) for run in runs])
+        names = len(self.test[0].name_swaps)
+        return Classes(correct, turned[..., :names], turned[..., names:])
 
     def samples(self, found: Classes) -> dict[str, np.ndarray]:
         """Accuracy over verbs, and shares of classes that something turns, over names or nouns: (seeds, units) each."""

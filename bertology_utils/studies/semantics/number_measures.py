@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from bertology_utils.activations import vectors_at
+from bertology_utils.activations import vectors_at, vectors_by
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures import Figure, scatter
 from bertology_utils.instruments.probes import fit_ridge
@@ -28,7 +28,7 @@ def number_vectors(specimen: Specimen, values: Sequence[float]) -> torch.Tensor:
     and the digits behind it are pieces like the others. `read_values` chooses among layers and ways alike.
     """
     sentences, places = [number_sentence(str(value)) for value in values], [NUMBER_PLACE] * len(values)
-    return torch.cat([vectors_at(specimen, sentences, places, how) for how in ("mean", "last")])
+    return torch.cat(list(vectors_by(specimen, sentences, places, ("mean", "last")).values()))
 
 
 def digit_one_hots(texts: Sequence[str]) -> torch.Tensor:
