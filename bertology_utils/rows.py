@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+from torch.overrides import TorchFunctionMode
 
 Names = tuple[str, ...]
 Inputs = dict[str, Tensor]
@@ -66,8 +68,26 @@ def sparing(encoder: nn.Module, read_at: Names, alike: Names, inputs: Inputs, po
     with (
         _between(encoder, read_at, lambda rows: rows[asked].unsqueeze(1), lambda rows: rows.expand(-1, pieces, -1)),
         _between(encoder, alike, lambda rows: rows.flatten(0, 1)[one], lambda rows: rows[kind]),
+        _OneQuery(asked),
     ):
         yield
+
+
+class _OneQuery(TorchFunctionMode):
+    """Inside, attention asks once where all its queries (batch, heads, pieces, width) are one row standing in all."""
+
+    def __init__(self, asked: tuple[Tensor, Tensor]) -> None:
+        super().__init__()
+        self.asked = asked
+
+    def __torch_function__(self, function, types, given=(), named=None):
+        named = named or {}
+        if function is not scaled_dot_product_attention or len(given) < 3 or given[0].ndim != 4 or given[0].stride(2):
+            return function(*given, **named)
+        query, mask, (every, positions) = given[0], named.get("attn_mask"), self.asked
+        if mask is not None:
+            mask = mask.expand(len(query), -1, query.shape[2], -1)[every, :, positions].unsqueeze(2)
+        return function(query[:, :, :1], *given[1:], **named | {"attn_mask": mask}).expand_as(query)
 
 
 def _kinds(inputs: Inputs) -> tuple[Tensor, Tensor]:
