@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
+from bertology_utils import rows
 from bertology_utils.errors import BertologyError, first_line
 
 LENGTHS = (7, 12)  # pieces of the trial inputs: of two lengths, no window of attention fits both
@@ -33,6 +34,8 @@ class Anatomy:
             configuration ends it.
         padding: by how much states of an input change when it is padded, as a share of the largest state.
         head_reads_rows: whether the head gives the same for a few states as for the whole input.
+        read_at: modules that need to run on one row of an input, where one piece's last state is asked.
+        alike: modules that give the same wherever the same piece stands at the same place.
     """
 
     layers: int
@@ -42,6 +45,8 @@ class Anatomy:
     longest: int | None
     padding: float
     head_reads_rows: bool
+    read_at: rows.Names
+    alike: rows.Names
 
     @property
     def mixes_padding(self) -> bool:
@@ -67,6 +72,7 @@ def examine(model: PreTrainedModel, name: str, untrained: bool = False) -> Anato
     return _EXAMINED[kind]
 
 
+@torch.inference_mode(False)
 @torch.no_grad()
 def _examined_now(model: PreTrainedModel, name: str, untrained: bool) -> Anatomy:
     training = model.training
@@ -99,6 +105,8 @@ def _examined(model: PreTrainedModel, name: str, untrained: bool) -> Anatomy:
         longest=_longest(read, getattr(config, "max_position_embeddings", None)),
         padding=_change_by_padding(model, long, states),
         head_reads_rows=_head_reads_rows(model, long),
+        read_at=_spared(model, rows.modules_read_at, long),
+        alike=_spared(model, rows.products_alike, long),
     )
 
 
@@ -234,6 +242,24 @@ def _head_reads_rows(model: PreTrainedModel, inputs: Inputs) -> bool:
     except (RuntimeError, ValueError, IndexError, AttributeError):  # it needs the others too
         return False
     return few.shape == whole.shape and torch.allclose(few, whole, rtol=0, atol=NOISE * whole.abs().max().item())
+
+
+def _spared(model: PreTrainedModel, find: Callable[..., rows.Names], inputs: Inputs) -> rows.Names:
+    """What `rows` finds, where a trial on masked copies confirms it; else nothing."""
+    encoder, config = model.base_model, model.config.get_text_config()
+    ids = inputs["input_ids"].repeat(6, 1)
+    ids[1:4, 3] = ids[2, 5] = getattr(config, "mask_token_id", None) or ids[0, 4]
+    ids[3, -PADDING:] = getattr(config, "pad_token_id", None) or 0
+    mask = torch.ones_like(ids)
+    mask[3, -PADDING:] = 0
+    try:
+        names = find(encoder, inputs)
+        alone = {"read_at": names, "alike": ()} if find is rows.modules_read_at else {"read_at": (), "alike": names}
+        copies = {"input_ids": ids, "attention_mask": mask}
+        positions = torch.tensor([3, 3, 5, 3, 1, 6])
+        return names if rows.confirmed(encoder, **alone, inputs=copies, positions=positions, noise=NOISE) else ()
+    except Exception:  # whatever somebody's network cannot do: then it runs as it is
+        return ()
 
 
 def logits_of(output: Any) -> torch.Tensor:

@@ -23,6 +23,7 @@ FOUNDATIONS = (
     "provenance",
     "project",
     "families",
+    "rows",
     "anatomy",
     "tokenizing",
     "weights",

@@ -8,7 +8,7 @@ sorted by length and run in batches of a bounded number of pieces; the vocabular
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from scipy.stats import rankdata
 from bertology_utils.anatomy import head_sees, logits_of
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.models import Specimen
+from bertology_utils.rows import sparing
 from bertology_utils.text import BUDGET, Encoding, batches, encode_words, model_inputs, require_place, require_words
 from bertology_utils.tokenizing import pieces_of
 
@@ -109,16 +110,25 @@ def _masked_logits(specimen: Specimen, queries: Sequence[Query]) -> torch.Tensor
     encodings = list(map(_encoding, queries))
     if not specimen.anatomy.head_reads_rows:
         return _logits(specimen, encodings)[rows, positions].float().cpu()
-    return _logits(specimen, encodings, lambda hidden: hidden[rows, positions].unsqueeze(0))[0].float().cpu()
+    return _logits(specimen, encodings, lambda hidden: hidden[rows, positions].unsqueeze(0), positions)[0].float().cpu()
 
 
 def _logits(
-    specimen: Specimen, encodings: Sequence[Encoding], choose: Callable[[torch.Tensor], torch.Tensor] | None = None
+    specimen: Specimen,
+    encodings: Sequence[Encoding],
+    choose: Callable[[torch.Tensor], torch.Tensor] | None = None,
+    positions: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Logits (inputs, pieces, vocabulary), or of what `choose` makes of the last hidden states, (1, rows, width)."""
+    """Logits (inputs, pieces, vocabulary), or of what `choose` makes of the last hidden states, (1, rows, width), of
+    which it reads those at `positions` (inputs,) alone if any are given."""
     batch = model_inputs(specimen, encodings)
     inputs = {name: tensor.to(specimen.model.device) for name, tensor in batch.items()}
-    with head_sees(specimen.encoder, choose) if choose else nullcontext():
+    with ExitStack() as stack:
+        if positions is not None:
+            spared = specimen.anatomy.read_at, specimen.anatomy.alike
+            stack.enter_context(sparing(specimen.encoder, *spared, inputs, positions))
+        if choose:
+            stack.enter_context(head_sees(specimen.encoder, choose))
         return logits_of(specimen.model(**inputs, return_dict=True))
 
 
