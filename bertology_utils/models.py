@@ -1,7 +1,7 @@
 """Specimens: any masked language model, loaded with its identity and its untrained twin. Depends on transformers.
 
-Layer 0 is the embedding output and 1..L are the blocks. Papers count differently, so every name that is printed comes
-from `layer_name` and `head_name`.
+Layer 0 is the embedding output and 1..L are the blocks. Papers count differently, so a head is
+printed by `head_name`.
 """
 
 import copy
@@ -111,11 +111,6 @@ class Specimen:
         """The longest input in pieces, special ones included; what the tokenizer says where the model does not."""
         said = self.tokenizer.model_max_length
         return self.anatomy.longest or (said if said <= LONGEST else UNSAID)
-
-
-def layer_name(layer: int) -> str:
-    """`embeddings` for layer 0, else `layer 3`; a paper that counts blocks from 0 calls it 2."""
-    return "embeddings" if layer == 0 else f"layer {layer}"
 
 
 def head_name(layer: int, head: int) -> str:

@@ -17,9 +17,9 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 def tiny_tokenizer() -> PreTrainedTokenizerFast:
     """WordPiece over the grammar's words, single characters, and a few suffixes, so that unknown words fall apart."""
-    from bertology_utils.language.lexicon import vocabulary
+    from bertology_utils.language.lexicon import FUNCTION_WORDS, SPLITS, load_lexicon
 
-    words = sorted(vocabulary())
+    words = sorted(set(FUNCTION_WORDS).union(*(load_lexicon(split).forms() for split in SPLITS)))
     characters = sorted({c for w in words for c in w} | set("abcdefghijklmnopqrstuvwxyz0123456789.,?!'-"))
     pieces = SPECIAL + words + [c for c in characters if c not in words] + [f"##{c}" for c in characters]
     backend = Tokenizer(models.WordPiece({p: i for i, p in enumerate(pieces)}, unk_token="[UNK]"))

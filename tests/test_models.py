@@ -14,14 +14,13 @@ from transformers import BertModel
 
 from bertology_utils import models, project
 from bertology_utils.errors import BertologyError
-from bertology_utils.models import add_checkpoint, embedded_models, head_name, layer_name, load, twin, with_attention
+from bertology_utils.models import add_checkpoint, embedded_models, head_name, load, twin, with_attention
 from bertology_utils.project import EXTRA_MODELS, PackagedModel, checkpoint_steps, resolve_model, split_model
 from bertology_utils.running.freshness import file_hash, model_hashes
 from bertology_utils.text import encode_words
 
 
 def test_names_are_one_based():
-    assert layer_name(0) == "embeddings" and layer_name(3) == "layer 3"
     assert head_name(8, 9) == "8-10"
 
 

@@ -116,19 +116,9 @@ def parse_block(lines: list[str], name: str = "<text>", first: int = 1, language
         raise _fault(name, first, f"multiword range of {ranges[-1][2]!r} ends after the sentence's {len(rows)} words")
     heads = tuple(_head(columns[6], len(rows), name, number) for number, columns in rows)
     _check_tree(heads, [number for number, _ in rows], name)
-    cells = [columns for _, columns in rows]
-    return Tree(
-        words=tuple(row[1] for row in cells),
-        lemmas=tuple(row[2] for row in cells),
-        upos=tuple(row[3] for row in cells),
-        xpos=tuple(row[4] for row in cells),
-        morphology=tuple(_features(row[5]) for row in cells),
-        heads=heads,
-        deprels=tuple(row[7] for row in cells),
-        multiword=tuple(ranges),
-        metadata=metadata,
-        language=language,
-    )
+    words, lemmas, upos, xpos, features, _, deprels = zip(*(columns[1:8] for _, columns in rows), strict=True)
+    morphology = tuple(map(_features, features))
+    return Tree(words, lemmas, upos, xpos, morphology, heads, deprels, tuple(ranges), metadata, language)
 
 
 def _range(columns: list[str], words: int, name: str, number: int) -> tuple[int, int, str]:

@@ -18,13 +18,16 @@ from scipy.stats import spearmanr
 
 from bertology_utils.absent import unless_absent
 from bertology_utils.errors import BertologyError
-from bertology_utils.figures.arcs import arc_tree
-from bertology_utils.figures.bars import bars
-from bertology_utils.figures.explorers import attention_explorer, layer_explorer
+from bertology_utils.figures.arcs import arc_tree as arc_tree
+from bertology_utils.figures.bars import bars as bars
+from bertology_utils.figures.explorers import attention_explorer as attention_explorer
+from bertology_utils.figures.explorers import layer_explorer as layer_explorer
 from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.maps import head_map, heat
+from bertology_utils.figures.maps import head_map as head_map
+from bertology_utils.figures.maps import heat as heat
 from bertology_utils.figures.style import (
     CONTROL,
+    HOLLOW,
     OPEN_MARKERS,
     Series,
     as_series,
@@ -34,21 +37,6 @@ from bertology_utils.figures.style import (
     style_of,
 )
 from bertology_utils.statistics import short
-
-__all__ = [
-    "Figure",
-    "arc_tree",
-    "attention_explorer",
-    "bars",
-    "curve",
-    "head_map",
-    "heat",
-    "highest",
-    "layer_explorer",
-    "layer_lines",
-    "scatter",
-    "table",
-]
 
 Values = Sequence | np.ndarray
 
@@ -156,19 +144,7 @@ def _draw_published(axes: Axes, x: np.ndarray, name: str, numbers: object, marke
         at, values = np.linspace(x[0], x[-1], len(numbers)), numbers
         note = "" if len(numbers) == len(x) else ", at relative depth"
     label = f"published: {name}{note}"
-    axes.plot(
-        at,
-        values,
-        linestyle="none",
-        marker=marker,
-        markersize=6.5,
-        markerfacecolor="none",
-        markeredgecolor=INK,
-        markeredgewidth=1.3,
-        label=label,
-        zorder=5,
-        clip_on=False,
-    )
+    axes.plot(at, values, marker=marker, label=label, clip_on=False, **HOLLOW)
     extent = f"{values[0]:.3g}" if len(values) == 1 else f"{values.min():.3g} to {values.max():.3g}"
     return f"Published ({name}{note}): {extent}."
 

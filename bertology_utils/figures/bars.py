@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from bertology_utils.absent import unless_absent
 from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.style import CONTROL, PALETTE, as_point, is_control, legend_below, new_axes
+from bertology_utils.figures.style import CONTROL, HOLLOW, PALETTE, as_point, is_control, legend_below, new_axes
 
 HATCHES = ("////", "....", "\\\\\\\\", "xxxx")
 PITCH, TALLEST = 0.3, 5.5  # inches from bar to bar, and of all bars together: many bars are thin ones
@@ -84,17 +84,7 @@ def _published_bars(axes: Axes, positions, flat, published, grouped: bool) -> No
             if key == (group if grouped else name)
         ]
         if places:
-            axes.plot(
-                number,
-                np.mean(places),
-                marker="D",
-                markersize=7,
-                markerfacecolor="none",
-                markeredgecolor=INK,
-                linestyle="none",
-                label=label,
-                zorder=6,
-            )
+            axes.plot(number, np.mean(places), marker="D", label=label, **HOLLOW)
 
 
 def _bar_labels(axes: Axes, positions, flat, grouped: bool) -> None:

@@ -17,6 +17,10 @@ from bertology_utils.figures.html import INK
 
 PALETTE = ("#1f77c4", "#d55e00", "#00916a", "#b5599c", "#9a7500", "#6f6fd8")  # blue first: the model
 CONTROL = "#808080"
+HOLLOW = {
+    "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": INK, "markersize": 6.5, "markeredgewidth": 1.3,
+    "zorder": 6,
+}  # fmt: skip
 OPEN_MARKERS = "Dos^vP"  # of published figures, one for each source
 CONTROL_WORDS = ("twin", "control", "random", "shuffl", "untrained", "permuted")
 

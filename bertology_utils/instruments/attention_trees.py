@@ -4,7 +4,7 @@ Orchestration only: metrics come from `structural` and `trees`, vectors from `ac
 sentences from `material`. What is selected (layer, head) is selected on development sentences, and scored on others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,10 +71,7 @@ def distance_sweep(vectors: BankVectors, bank: Treebank, **settings) -> dict[str
     hewitt2019structural reports them: the share of all edges, and the mean correlation over sentence lengths.
     """
     probe = structural.fit_distance_probe(vectors.train, [s.heads for s in bank.train], **settings)
-    scores = [
-        structural.score_distances(probe.distances(read), [s.heads for s in part], punctuation_mask(part))
-        for read, part in ((vectors.development, bank.development), (vectors.test, bank.test))
-    ]
+    scores = _scored(structural.score_distances, probe.distances, vectors, bank)
     found = {name: _layer_scores(*(getattr(score, name) for score in scores)) for name in ("uuas", "spearman")}
     found["micro"] = _layer_scores(*(score.hits.sum(-1, keepdims=True) / score.edges.sum() for score in scores))
     return found | {"dspr": _layer_scores(*(score.dspr[..., None] for score in scores))}
@@ -83,11 +80,14 @@ def distance_sweep(vectors: BankVectors, bank: Treebank, **settings) -> dict[str
 def depth_sweep(vectors: BankVectors, bank: Treebank, **settings) -> dict[str, LayerScores]:
     """Depth probes at every layer: `root` (0/1) and `spearman`; settings as in `structural.fit_depth_probe`."""
     probe = structural.fit_depth_probe(vectors.train, [s.heads for s in bank.train], **settings)
-    scores = [
-        structural.score_depths(probe.depths(read), [s.heads for s in part], punctuation_mask(part))
-        for read, part in ((vectors.development, bank.development), (vectors.test, bank.test))
-    ]
+    scores = _scored(structural.score_depths, probe.depths, vectors, bank)
     return {name: _layer_scores(*(getattr(score, name) for score in scores)) for name in ("root", "spearman")}
+
+
+def _scored(score: Callable, read_by: Callable, vectors: BankVectors, bank: Treebank) -> list:
+    """What a probe reads, scored on the development and on the test sentences."""
+    parts = ((vectors.development, bank.development), (vectors.test, bank.test))
+    return [score(read_by(read), [s.heads for s in part], punctuation_mask(part)) for read, part in parts]
 
 
 def rank_sweep(vectors: BankVectors, bank: Treebank, layer: int, ranks: Sequence[int], **settings) -> np.ndarray:

@@ -151,9 +151,12 @@ def row_spearman(predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
 
     A constant row has no order; it counts 0, as a prediction which says nothing.
     """
-    first, second = (rankdata(values, axis=-1) for values in (np.asarray(predicted), np.asarray(gold)))
-    first = first - first.mean(-1, keepdims=True)
-    second = second - second.mean(-1, keepdims=True)
+    return row_pearson(*(rankdata(values, axis=-1) for values in (predicted, gold)))
+
+
+def row_pearson(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Pearson correlation along the last axis, as `row_spearman`."""
+    first, second = (values - values.mean(-1, keepdims=True) for values in (first, second))
     scale = np.sqrt((first**2).sum(-1) * (second**2).sum(-1))
     return np.divide((first * second).sum(-1), scale, out=np.zeros_like(scale), where=scale > 0)
 

@@ -8,9 +8,11 @@ linear distance come apart.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from random import Random
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.files import read_yaml
 from bertology_utils.language.grammar_trees import Phrase, Sentence, Word, annotate
 from bertology_utils.language.lexicon import MODALS, PERSON, UNIONS, VOWELS, Lexicon, Verb, load_lexicon
 
@@ -22,45 +24,19 @@ ADJECTIVE_GROUPS = {
     **dict.fromkeys(("food", "drink"), "food"),
     **dict.fromkeys(UNIONS["scenery"], "scenery"),
 }
-LOCATIVES = {
-    "place": ("in", "near", "behind", "outside"),
-    "nature": ("near", "behind", "by", "beside"),
-    "furniture": ("on", "under", "near", "beside"),
-    "vehicle": ("in", "behind", "near"),
-}
-GOALS = ("to", "into", "through", "past", "from", "across")
+RULES = read_yaml(Path(__file__).with_name("grammar.yaml"))
+LOCATIVES = {kind: tuple(words.split()) for kind, words in RULES["locatives"].items()}
+GOALS, VERBAL_FRAMES = (tuple(RULES[name].split()) for name in ("goals", "verbal_frames"))
 FINITE_BE = {
     (tense, number, person): form
-    for person in (1, 3)
-    for tense, number, form in (
-        ("present", "singular", "am" if person == 1 else "is"),
-        ("present", "plural", "are"),
-        ("past", "singular", "was"),
-        ("past", "plural", "were"),
-    )
+    for tense, numbers in RULES["be"].items()
+    for number, persons in numbers.items()
+    for person, form in persons.items()
 }
-PERSONAL = (
-    ("i", "me", "singular", 1),
-    ("he", "him", "singular", 3),
-    ("she", "her", "singular", 3),
-    ("we", "us", "plural", 1),
-    ("they", "them", "plural", 3),
-)
+PERSONAL = RULES["personal"]
 STYLES = ("plain",) * 6 + ("progressive", "perfect", "modal", "negative")
 STATIVE = ("experiencer", "think", "control")
 PLACE_ROLE = "location"
-VERBAL_FRAMES = (
-    "intransitive",
-    "unaccusative",
-    "motion",
-    "transitive",
-    "transitive",
-    "instrument",
-    "experiencer",
-    "experiencer",
-    "ditransitive",
-    "control",
-)
 
 
 class Grammar:

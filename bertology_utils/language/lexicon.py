@@ -182,13 +182,13 @@ def _parsed(category: str, name: str, group: str | list[str]) -> list[tuple[obje
     return [(word, (word,)) for word in group.split()]
 
 
-def load_lexicon(split: str = "train") -> Lexicon:
-    """The content words of `train` or `test`; raises BertologyError for any other split."""
+def require_split(split: str) -> None:
+    """Raises BertologyError for a split that is neither `train` nor `test`."""
     if split not in SPLITS:
         raise BertologyError(f"There is no split '{split}'; choose one of {', '.join(SPLITS)}.")
+
+
+def load_lexicon(split: str = "train") -> Lexicon:
+    """The content words of `train` or `test`; raises BertologyError for any other split."""
+    require_split(split)
     return _both_splits()[split]
-
-
-def vocabulary() -> list[str]:
-    """Every word form that the generator can print, sorted: content words of both splits and function words."""
-    return sorted(set(FUNCTION_WORDS).union(*(load_lexicon(split).forms() for split in SPLITS)))

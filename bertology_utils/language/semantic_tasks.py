@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from itertools import count, islice
 from random import Random
 
-from bertology_utils.errors import BertologyError
 from bertology_utils.language.grammar import generate
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.language.items import ITEMS
-from bertology_utils.language.lexicon import SPLITS, UNIONS, load_lexicon
+from bertology_utils.language.lexicon import UNIONS, load_lexicon, require_split
 
 Sentences = list[tuple[str, ...]]
 TRAIN_CUES = 5
@@ -48,7 +47,7 @@ def sense_items(contexts: int = 8, split: str = "train", words: int | None = Non
     Frames are the same for every word, sense and split; only the two cue words differ, and no cue of a word is in both
     of its splits. Raises BertologyError for an unknown split.
     """
-    _check_split(split)
+    require_split(split)
     rng, frames = Random(f"senses-{split}-{seed}"), ITEMS["sense_frames"]
     items = []
     for lemma, senses in list(sense_table().items())[:words]:
@@ -63,13 +62,6 @@ def sense_items(contexts: int = 8, split: str = "train", words: int | None = Non
 
 # Relations between two spans ------------------------------------------------------------------------------------------
 
-# Every sentence names all three places, so that a bag of its words does not tell which place has which relation.
-JOURNEYS = {
-    "train": ("P of H went from O to D .", "P of H left O and went to D .", "in H , P was sent to D from O .",
-              "from O , P walked to D and not to H .", "P of H ran to D from O ."),
-    "test": ("P of H came to D from O .", "P of H travelled from O to D .", "from O , P of H returned to D .",
-             "P of H escaped from O to D ."),
-}  # fmt: skip
 PLACES = {"H": "other", "O": "origin", "D": "destination"}
 
 
@@ -85,13 +77,13 @@ class SpanPair:
 
 def relation_items(n: int, split: str = "train", seed: int = 0) -> list[SpanPair]:
     """`n` pairs of a person and a place: origin, destination or other, three from each sentence."""
-    _check_split(split)
+    require_split(split)
     names = load_lexicon(split).names
     people, places = names["male"] + names["female"], names["city"] + names["country"]
     rng = Random(f"relations-{split}-{seed}")
     items = []
     while len(items) < n:
-        frame = rng.choice(JOURNEYS[split]).split()
+        frame = rng.choice(ITEMS["journeys"][split]).split()
         filler = {"P": rng.choice(people), **dict(zip("HOD", rng.sample(places, 3), strict=True))}
         words = tuple(filler.get(word, word) for word in frame)
         items += [SpanPair(words, frame.index("P"), frame.index(slot), label) for slot, label in PLACES.items()]
@@ -163,7 +155,7 @@ def property_matrix(labels: Sequence[str]) -> list[list[int]]:
 
 def _nouns(split: str, seed: int) -> Iterator[tuple[Sentence, int]]:
     """Occurrences of nouns and names without end: pairs of sentence and index."""
-    _check_split(split)
+    require_split(split)
     for batch in count(1000 * seed):
         for sentence in generate(100, seed=batch, split=split):
             yield from ((sentence, i) for i, tag in enumerate(sentence.upos) if tag in ("NOUN", "PROPN"))
@@ -176,7 +168,7 @@ def _governor(sentence: Sentence, place: int) -> int:
 
 # Fillers of a role ----------------------------------------------------------------------------------------------------
 
-FRAMES_OF_PRIOR = ("the X is here .", "they saw the X .", "it was about X .")
+FRAMES_OF_PRIOR: list[str] = ITEMS["frames_of_prior"]
 
 
 @dataclass(frozen=True)
@@ -244,12 +236,10 @@ def partner_triples(n: int, seed: int = 0) -> tuple[Sentences, Sentences, Senten
 
 # Swapped entities -----------------------------------------------------------------------------------------------------
 
-OUTCOME_FRAMES = ("in C , P V the N .", "P V the N in C .", "P of C V the N .", "yesterday , P V the N .")
-
 
 def outcome_verbs(split: str) -> dict[int, list[str]]:
     """The verbs of a split: 1 good, 0 bad."""
-    _check_split(split)
+    require_split(split)
     good, bad = ITEMS["outcome_verbs"][split]
     return {1: good.split(), 0: bad.split()}
 
@@ -295,7 +285,7 @@ def outcome_items(
         things = [partners[name] for name in people] if partners else rng.sample(objects, swaps + 1)
         label, known = i % 2, i // 2 % 2
         slots = {"C": rng.choice(lexicon.names["city"]), "V": rng.choice(verbs[known][label])}
-        frame = rng.choice(OUTCOME_FRAMES).split()
+        frame = rng.choice(ITEMS["outcome_frames"]).split()
         words = _fill(frame, {**slots, "P": people[0], "N": things[0]})
         names = [_fill(frame, {**slots, "P": name, "N": things[0]}) for name in people[1:]]
         nouns = [_fill(frame, {**slots, "P": people[0], "N": thing}) for thing in things[1:]]
@@ -305,8 +295,3 @@ def outcome_items(
 
 def _fill(frame: Sequence[str], slots: dict[str, str]) -> tuple[str, ...]:
     return tuple(slots.get(word, word) for word in frame)
-
-
-def _check_split(split: str) -> None:
-    if split not in SPLITS:
-        raise BertologyError(f"There is no split '{split}'; choose one of {', '.join(SPLITS)}.")

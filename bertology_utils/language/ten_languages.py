@@ -13,9 +13,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_yaml
-from bertology_utils.language.lexicon import SPLITS, with_s
+from bertology_utils.language.lexicon import SPLITS, require_split, with_s
 
 RULES = read_yaml(Path(__file__).with_name("languages.yaml"))
 BEINGS, THINGS = ("person", "animal"), ("text", "food", "drink", "object")
@@ -307,8 +307,7 @@ def parallel_corpus(n: int, split: str = "train", seed: int = 0) -> dict[str, li
     The nouns, verbs, adjectives and places of the two splits differ; articles, adverbs and the like are shared. Raises
     BertologyError for an unknown split or more than 5,000 sentences.
     """
-    if split not in SPLITS:
-        raise unknown("split", split, SPLITS)
+    require_split(split)
     if not 0 < n <= 5000:
         raise BertologyError(f"The parallel grammar makes 1 to 5,000 sentences, not {n}.")
     rng, drawn = Random(f"{split}-{seed}"), {}

@@ -17,7 +17,7 @@ from bertology_utils.pages.contents import SHARES, Row, control_verdict, is_test
 from bertology_utils.pages.ledger_table import Link, share_figure
 from bertology_utils.pages.tallies import HOLDS, about_training
 from bertology_utils.templates import number, render
-from bertology_utils.verdicts.cards import VERDICTS
+from bertology_utils.verdicts.cards import LOOKS
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, REPLICATES
 
 LIVE, FULL = "live", "full"
@@ -56,7 +56,7 @@ def growth(rows: Sequence[Row], found: pd.DataFrame, link: Link, **trust: Any) -
         changing=sorted(changing, key=lambda row: _onset(list(verdicts.loc[row.claim.id]))),
         verdicts=verdicts.to_dict("index"),
         values=values.to_dict(),
-        signs={word: VERDICTS[word][0] for word in SHARES},
+        signs={word: LOOKS[word]["icon"] for word in SHARES},
         constant=Counter(verdicts[~differ][START]),
         link=link,
         **({"seeds": "", "data": None} | trust),

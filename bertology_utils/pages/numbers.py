@@ -16,15 +16,8 @@ from bertology_utils.pages.contents import Row, is_tested, is_trained, result_of
 from bertology_utils.pages.run_record import reruns_of
 from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.templates import render
-from bertology_utils.verdicts.predictions import (
-    CONTRADICTS,
-    DECIDED,
-    NOT_SPECIFIC,
-    REPLICATES,
-    UNABLE,
-    UNDERPOWERED,
-    WEAKER,
-)
+from bertology_utils.verdicts.cards import LOOKS
+from bertology_utils.verdicts.predictions import CONTRADICTS, DECIDED, NOT_SPECIFIC, REPLICATES
 from bertology_utils.verdicts.reruns import flips
 
 SECOND = "pocket-minilm"
@@ -32,13 +25,6 @@ BODY = "minilm"  # the second specimen before our training
 MARKS = "<!-- numbers: computed by `bertology ledger --readme README.md` -->", "<!-- end of numbers -->"
 LIVE, FULL = "live", "full"
 COLUMNS = ((DEFAULT_MODEL, LIVE), (SECOND, LIVE), (DEFAULT_MODEL, FULL), (SECOND, FULL))
-WORDS = {
-    NOT_SPECIFIC: "hold, but no lead over untrained twins is shown",
-    WEAKER: "weaker: there, but too small to matter",
-    CONTRADICTS: "contradict the claim at this scale",
-    UNDERPOWERED: "underpowered: more items or seeds would settle them",
-    UNABLE: "the model cannot do the task",
-}
 Run = tuple[str, str]  # model, profile
 
 
@@ -69,7 +55,7 @@ def numbers(root: Path, rows: Sequence[Row]) -> str:
         own=DEFAULT_MODEL,
         second=SECOND,
         body_of=BODY,
-        words=WORDS,
+        words={verdict: look["counted"] for verdict, look in LOOKS.items() if "counted" in look},
         not_specific=NOT_SPECIFIC,
         scores=specimens.averages(specimens.read_scores(root / specimens.SCORES)),
         tallies=[tallies.tallies(rows, chooser(*run)) for run in COLUMNS],

@@ -12,26 +12,11 @@ from matplotlib.figure import Figure
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages import tallies
-from bertology_utils.pages.contents import Row, result_of
+from bertology_utils.pages.contents import SHARES, Row, result_of
 from bertology_utils.pages.tallies import Tally
 from bertology_utils.project import DEFAULT_MODEL
-from bertology_utils.verdicts.predictions import (
-    CONTRADICTS,
-    NOT_SPECIFIC,
-    REPLICATES,
-    UNABLE,
-    UNDERPOWERED,
-    WEAKER,
-)
+from bertology_utils.verdicts.cards import LOOKS
 
-COLOURS = {
-    REPLICATES: "#17624a",
-    NOT_SPECIFIC: "#5b4a94",
-    WEAKER: "#1f5d87",
-    UNDERPOWERED: "#7d5a00",
-    UNABLE: "#586069",
-    CONTRADICTS: "#a3331f",
-}
 NARROW = 6  # a share of fewer predictions has no room for its number
 
 
@@ -76,7 +61,8 @@ def draw(rows: Sequence[Row], path: Path) -> str:
 def _bars(axes, found: dict[str, Tally]) -> None:
     """One bar a side, of its shares, with their numbers and a key above."""
     left = dict.fromkeys(found, 0)
-    for verdict, colour in COLOURS.items():
+    for verdict in SHARES:
+        colour = LOOKS[verdict]["colour"]
         for place, (label, side) in enumerate(found.items()):
             width = side.counts[verdict]
             axes.barh(place, width, 0.75, left[label], color=colour, label=verdict if place == 0 else None)

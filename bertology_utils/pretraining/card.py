@@ -7,31 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bertology_utils.files import write_json, write_text
+from bertology_utils.files import read_yaml, write_json, write_text
 from bertology_utils.language.pairs import paradigm_title
 from bertology_utils.pretraining.objectives import PAIR_TASKS
 
 CARD = Path(__file__).with_name("card.md")
 
-OBJECTIVES = {
-    "masked-tokens": "masked language modelling",
-    "span-boundary": "span boundaries",
-    "replaced-tokens": "replaced-token detection (the masked tokens by a generator a quarter as wide)",
-    "permutation": "permutation language modelling",
-    "ngram-order": "order of shuffled trigrams",
-    "capitals": "capitalisation",
-    "next-sentence": "next sentence prediction",
-    "sentence-order": "sentence order",
-    "next-previous": "next, previous or random sentence",
-    "sentence-distance": "sentence distance",
-}
-UNITS = {
-    "piece": "single pieces",
-    "word": "whole words",
-    "phrase": "whole phrases",
-    "ngram": "n-grams of one to three words",
-    "span": "spans of one to ten words",
-}
+OBJECTIVES, UNITS = read_yaml(CARD.with_name("card.yaml")).values()
 
 
 def write_card(folder: Path, facts: Mapping[str, Any], rows: Mapping[str, str] | None = None) -> None:

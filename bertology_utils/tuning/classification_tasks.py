@@ -15,7 +15,7 @@ from bertology_utils.data.material import sentences as draw_sentences
 from bertology_utils.errors import unknown
 from bertology_utils.language.grammar import Grammar
 from bertology_utils.language.grammar_trees import Phrase, Sentence, Word
-from bertology_utils.language.lexicon import PERSON, SPLITS, load_lexicon, noun_forms
+from bertology_utils.language.lexicon import PERSON, load_lexicon, noun_forms, require_split
 from bertology_utils.language.pairs import NUMBERS, MinimalPair, agreement_pairs
 from bertology_utils.tuning.training import Examples
 
@@ -45,8 +45,7 @@ def task(name: str, n: int, seed: int = 0, split: str = "train") -> Examples:
     """
     if name not in TASKS:
         raise unknown("classification task", name, TASKS)
-    if split not in SPLITS:
-        raise unknown("split", split, SPLITS)
+    require_split(split)
     chosen = TASKS[name]
     wanted = [n - n // 2, n // 2]
     found: list[Item] = []

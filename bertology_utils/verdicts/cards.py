@@ -6,28 +6,20 @@ Depends on `predictions` for the clauses and on templates; the look is in book/a
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from bertology_utils.files import read_yaml
 from bertology_utils.statistics import short_ends
 from bertology_utils.templates import counted, render
-from bertology_utils.verdicts import predictions
 from bertology_utils.verdicts.claims import Claim
 from bertology_utils.verdicts.predictions import Contrast, Judgement, absence_factor, as_published
 
 AMENDED = re.compile(r"Amended (\d{4}-\d\d-\d\d), when results were known: ")
 
-# The word always stands beside the icon, so that no verdict is told by colour or sign alone.
-VERDICTS = {
-    predictions.REPLICATES: ("✓", "replicates"),
-    predictions.NOT_SPECIFIC: ("◐", "not-specific"),
-    predictions.WEAKER: ("◔", "weaker"),
-    predictions.CONTRADICTS: ("✗", "contradicts"),
-    predictions.UNDERPOWERED: ("≈", "underpowered"),
-    predictions.UNABLE: ("–", "unable"),
-    predictions.NOT_TESTABLE: ("∅", "not-testable"),
-}
+LOOKS: dict[str, dict[str, str]] = read_yaml(Path(__file__).with_name("verdicts.yaml"))
 
 
 def size_text(result: Mapping[str, Any]) -> str:
@@ -45,17 +37,15 @@ def verdict_card(claim: Claim, result: Mapping[str, Any], model: Judgement, twin
 
     Raises ValueError for an unknown verdict: verdicts are computed, so a misspelt one is a defect of the package.
     """
-    if result["verdict"] not in VERDICTS:
+    if result["verdict"] not in LOOKS:
         raise ValueError(f"unknown verdict {result['verdict']!r}")
-    icon, kind = VERDICTS[result["verdict"]]
     place = model.deciding
     clause = None if place is None else model.clauses[place]
     return render(
         "card.html",
         claim=claim,
         verdict=result["verdict"],
-        icon=icon,
-        kind=kind,
+        look=LOOKS[result["verdict"]],
         model=model,
         twins=twins,
         clause=clause,

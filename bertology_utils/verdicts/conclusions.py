@@ -12,11 +12,11 @@ from typing import Any
 
 from bertology_utils.files import read_yaml
 from bertology_utils.templates import render
+from bertology_utils.verdicts.cards import LOOKS
 from bertology_utils.verdicts.claims import claims_file
 from bertology_utils.verdicts.predictions import (
     CONTRADICTS,
     NOT_SPECIFIC,
-    NOT_TESTABLE,
     REPLICATES,
     UNABLE,
     UNDERPOWERED,
@@ -24,15 +24,6 @@ from bertology_utils.verdicts.predictions import (
 )
 
 Themes = Mapping[str, Mapping[str, str]]
-HEADINGS = {
-    REPLICATES: "Replicates",
-    NOT_SPECIFIC: "Holds, but no lead over untrained twins is shown",
-    WEAKER: "There, but smaller than would matter",
-    CONTRADICTS: "Does not replicate",
-    UNDERPOWERED: "Open, because the sample is too small",
-    UNABLE: "Open, because this specimen cannot do the task",
-    NOT_TESTABLE: "Not testable here",
-}
 
 
 def read_themes(chapter: str) -> Themes:
@@ -133,9 +124,9 @@ def _surely(lead: Mapping[str, Any]) -> float:
 def _grouped(claims: Mapping[str, str], found: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     """Verdict and doubt -> the claims of a theme with their words."""
     groups: dict[str, dict[str, str]] = {}
-    for verdict, lead in HEADINGS.items():
+    for verdict, look in LOOKS.items():
         for identity, words in claims.items():
             if identity in found and found[identity]["verdict"] == verdict:
                 doubt = suspicion(found[identity])
-                groups.setdefault(f"{lead} ({doubt})" if doubt else lead, {})[identity] = words
+                groups.setdefault(look["heading"] + (f" ({doubt})" if doubt else ""), {})[identity] = words
     return groups

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from ledger_toys import claim
 
-from bertology_utils.verdicts.cards import VERDICTS, answer_card, conflict_card, size_text, verdict_card
-from bertology_utils.verdicts.predictions import ClauseResult, Judgement
+from bertology_utils.verdicts.cards import LOOKS, answer_card, conflict_card, size_text, verdict_card
+from bertology_utils.verdicts.predictions import VERDICTS, ClauseResult, Judgement
 
 TEXT = "best > chain by 0.05"
 MODEL = ClauseResult(TEXT, 0.742, 0.402, 0.34, 0.3, 0.38, 0.05, "replicates", 0.001, 0.02)
@@ -145,14 +145,14 @@ def test_table_is_accessible_and_control_is_named():
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_every_verdict_has_word_icon_and_style(verdict):
-    icon, kind = VERDICTS[verdict]
+    icon, kind = LOOKS[verdict]["icon"], LOOKS[verdict]["kind"]
     page = card(verdict)
     assert f"<strong>{verdict}</strong>" in page and icon in page
     assert f".verdict-{kind}" in CSS.read_text(encoding="utf-8")
 
 
 def test_no_two_verdicts_share_an_icon():
-    assert len({icon for icon, _ in VERDICTS.values()}) == len(VERDICTS) == 7
+    assert len({look["icon"] for look in LOOKS.values()}) == len(VERDICTS) == 7
 
 
 def test_not_testable_card_needs_no_measurement():

@@ -17,6 +17,7 @@ from bertology_utils.instruments.relations import (
     gold_edges,
     head_predictors,
 )  # fmt: skip
+from bertology_utils.instruments.trees import row_pearson
 from bertology_utils.models import Specimen, head_name
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.attention.evidence import top_heads
@@ -78,8 +79,8 @@ def recipe_agreement(
 def _split_agreement(kept: np.ndarray, dropped: np.ndarray, half: np.ndarray) -> np.ndarray:
     """Correlations across and within recipes, without each sentence in turn and, last, with all: (2, sentences + 1)."""
     kept, dropped = ([_ranks_without_each(values, side) for side in (half, ~half)] for values in (kept, dropped))
-    across = (_correlation(kept[0], dropped[1]) + _correlation(dropped[0], kept[1])) / 2
-    within = np.sqrt(np.prod([np.maximum(_correlation(*one), 0) for one in (kept, dropped)], axis=0))
+    across = (row_pearson(kept[0], dropped[1]) + row_pearson(dropped[0], kept[1])) / 2
+    within = np.sqrt(np.prod([np.maximum(row_pearson(*one), 0) for one in (kept, dropped)], axis=0))
     return np.stack([across, within])
 
 
@@ -87,13 +88,6 @@ def _ranks_without_each(values: np.ndarray, half: np.ndarray) -> np.ndarray:
     """Ranks of the heads' means over one half, less each sentence if it is in it: (sentences + 1, heads)."""
     out = np.append(half, False)[:, None] * np.vstack([values, np.zeros(values.shape[1])])
     return rankdata((values[half].sum(0) - out).round(9), axis=1)  # rounded: sums in another order are ties
-
-
-def _correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Pearson's correlation of each row with that of the other, 0 where one of them is constant: (rows,)."""
-    first, second = (ranks - ranks.mean(1, keepdims=True) for ranks in (first, second))
-    lengths = np.sqrt((first**2).sum(1) * (second**2).sum(1))
-    return (first * second).sum(1) / np.where(lengths == 0, 1, lengths)
 
 
 def recipe_disagreement(

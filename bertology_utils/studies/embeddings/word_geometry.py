@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
-from scipy.stats import rankdata
 
 from bertology_utils.activations import token_table_vectors
 from bertology_utils.instruments.controls import matched_projection, remove_directions
@@ -19,6 +18,7 @@ from bertology_utils.instruments.geometry import (
     remove_top_components,
     unit,
 )
+from bertology_utils.instruments.trees import row_spearman
 from bertology_utils.language.lexicon import FUNCTION_WORDS
 from bertology_utils.models import Specimen
 
@@ -71,11 +71,7 @@ def centred(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 def layer_trend(values: np.ndarray) -> np.ndarray:
     """Spearman's correlation of a word's values with the layer, (layers, words) -> (words,); constant values give 0."""
-    ranks = rankdata(values, axis=0)
-    ranks = ranks - ranks.mean(0)
-    layers = np.arange(len(values)) - (len(values) - 1) / 2
-    scale = np.sqrt((ranks**2).sum(0) * (layers**2).sum())
-    return layers @ ranks / np.where(scale == 0, 1, scale)
+    return row_spearman(np.asarray(values).T, np.arange(len(values)))
 
 
 def fall(values: np.ndarray) -> dict[str, np.ndarray]:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
 from torch import Tensor
 
 from bertology_utils.activations import word_vectors
@@ -88,20 +90,11 @@ def lexical_retrieval(source: Sequence[Sequence[str]], target: Sequence[Sequence
     With m equally good best matches the translation is drawn with probability 1/m; without a common word that is
     1 / sentences.
     """
-    words = {word: i for i, word in enumerate(sorted({w for s in [*source, *target] for w in s}))}
-    first, second = (_counts(sentences, words) for sentences in (source, target))
-    scores = np.round(first @ second.T, 9)
+    counter = CountVectorizer(analyzer=list).fit([*source, *target])
+    first, second = (normalize(counter.transform(sentences).astype(float)) for sentences in (source, target))
+    scores = np.round((first @ second.T).toarray(), 9)
     best = scores == scores.max(1, keepdims=True)
     return np.where(best.diagonal(), 1 / best.sum(1), 0.0)
-
-
-def _counts(sentences: Sequence[Sequence[str]], words: dict[str, int]) -> np.ndarray:
-    """Word counts of each sentence, scaled to length one: (sentences, words)."""
-    counts = np.zeros((len(sentences), len(words)))
-    for row, sentence in enumerate(sentences):
-        for word in sentence:
-            counts[row, words[word]] += 1
-    return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
 
 def parallel_similarity(source: Tensor, target: Tensor) -> np.ndarray:
