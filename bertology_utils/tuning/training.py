@@ -139,12 +139,14 @@ def _batches(specimen, encodings, labels: np.ndarray, budget: int, order: np.ran
 class FineTuned:
     """What one run gives.
 
-    correct (items,) booleans and probabilities (items, classes) on the test examples; `specimen` holds the tuned
-    encoder, `classifier` encoder and head; `start` the classifier's state before training; losses one value a step.
+    correct (items,) booleans and probabilities (items, classes) on the test examples, features (items, width) what the
+    head saw of them; `specimen` holds the tuned encoder, `classifier` encoder and head; `start` the classifier's state
+    before training; losses one value a step.
     """
 
     correct: np.ndarray
     probabilities: np.ndarray
+    features: Tensor = field(repr=False)
     classifier: Classifier
     specimen: Specimen
     losses: np.ndarray
@@ -200,10 +202,11 @@ def finetune(
     share = sum(p.numel() for p in classifier.parameters() if p.requires_grad)
     share /= sum(p.numel() for p in classifier.parameters())
     classifier.requires_grad_(True)
-    probabilities = predict(classifier, specimen, test)
+    features = head_inputs(classifier, specimen, test)
+    probabilities = _probabilities(classifier, features)
     tuned = dataclasses.replace(specimen, model=model.eval())
     correct = probabilities.argmax(1) == np.asarray(test.labels)
-    return FineTuned(correct, probabilities, classifier, tuned, losses, share, start)
+    return FineTuned(correct, probabilities, features, classifier, tuned, losses, share, start)
 
 
 def run_seeds(seed: int, count: int = 3) -> range:
@@ -247,12 +250,8 @@ def _train(classifier, specimen, train, rng, epochs: int, rates, budget: int, mi
 def _train_head(classifier, specimen, train, rng, epochs: int, rate: float) -> np.ndarray:
     """With a frozen encoder its features never change: computed once, then 20 cheap passes for each epoch asked."""
     classifier.eval()
-    features = torch.empty(len(train), classifier.head.in_features)
+    features = head_inputs(classifier, specimen, train)
     labels = torch.as_tensor(np.asarray(train.labels), dtype=torch.long)
-    with torch.no_grad():
-        for rows, batch in batches(specimen, train):
-            del batch["labels"]
-            features[torch.as_tensor(rows)] = classifier.features(**batch)
     optimiser = torch.optim.AdamW(classifier.head.parameters(), lr=rate, weight_decay=0.01)
     losses = []
     for _ in range(20 * epochs):
@@ -269,13 +268,23 @@ def _train_head(classifier, specimen, train, rng, epochs: int, rate: float) -> n
 
 
 @torch.no_grad()
-def predict(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
-    """Class probabilities (items, classes), in the order of the examples."""
-    result = np.empty((len(examples), classifier.head.out_features), dtype=np.float32)
+def head_inputs(classifier: Classifier, specimen: Specimen, examples: Examples) -> Tensor:
+    """What the head sees of each example: (items, width), of pooled pairs 4 width."""
+    result = torch.empty(len(examples), classifier.head.in_features)
     for rows, batch in batches(specimen, examples):
         del batch["labels"]
-        result[rows] = classifier(**batch).softmax(-1).numpy()
+        result[torch.as_tensor(rows)] = classifier.features(**batch)
     return result
+
+
+@torch.no_grad()
+def _probabilities(classifier: Classifier, features: Tensor) -> np.ndarray:
+    return classifier.head(features).softmax(-1).numpy()
+
+
+def predict(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
+    """Class probabilities (items, classes), in the order of the examples."""
+    return _probabilities(classifier, head_inputs(classifier, specimen, examples))
 
 
 def correctness(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
