@@ -135,12 +135,14 @@ HEAD_OPTIONS = {"freeze", "pool", "epochs", "head_learning_rate", "order_seed"} 
 class FineTuned:
     """What one run gives.
 
-    correct (items,) booleans and probabilities (items, classes) on the test examples; `specimen` holds the tuned
-    encoder, `classifier` encoder and head; `start` the classifier's state before training; losses one value a step.
+    correct (items,) booleans and probabilities (items, classes) on the test examples, features (items, width) what the
+    head saw of them; `specimen` holds the tuned encoder, `classifier` encoder and head; `start` the classifier's state
+    before training; losses one value a step.
     """
 
     correct: np.ndarray
     probabilities: np.ndarray
+    features: Tensor = field(repr=False)
     classifier: Classifier
     specimen: Specimen
     losses: np.ndarray
@@ -203,7 +205,7 @@ def finetune(
     probabilities = _probabilities(classifier.head, asked)
     tuned = dataclasses.replace(specimen, model=model.eval())
     correct = probabilities.argmax(1) == np.asarray(test.labels)
-    return FineTuned(correct, probabilities, classifier, tuned, losses, share, start)
+    return FineTuned(correct, probabilities, asked, classifier, tuned, losses, share, start)
 
 
 def run_seeds(seed: int, count: int = 3) -> range:

@@ -88,6 +88,16 @@ def test_the_means_of_both_sentences_are_compared(tiny):
     assert torch.equal(difference, (u - v).abs()) and torch.equal(product, u * v)
 
 
+def test_a_run_keeps_what_its_head_saw(tiny, tuned):
+    assert torch.equal(tuned.features, training.encoder_features(tuned.classifier, tiny, TEST))
+    batches = training.batches(tiny, TEST)
+    with torch.no_grad():
+        for rows, batch in batches:
+            del batch["labels"]
+            plain = tuned.classifier(**batch).softmax(-1).numpy()
+            assert np.allclose(tuned.probabilities[rows], plain, atol=1e-6)
+
+
 def test_a_head_that_is_trained_first_starts_the_encoder_with_a_lower_loss(tiny):
     runs = [training.finetune(tiny, TRAIN, TEST, seed=1, **QUICK, head_first=first) for first in (False, True)]
     assert runs[1].losses[0] < runs[0].losses[0] and not same(runs[1].classifier.encoder, tiny.encoder)

@@ -6,13 +6,12 @@ bhargava2021generalization. Everything ends in one linear classifier.
 """
 
 import numpy as np
-import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.models import Specimen
-from bertology_utils.tuning.training import Classifier, Examples, batches, compared
+from bertology_utils.tuning.training import Examples, compared
 
 
 def siamese_features(specimen: Specimen, examples: Examples) -> np.ndarray:
@@ -22,16 +21,6 @@ def siamese_features(specimen: Specimen, examples: Examples) -> np.ndarray:
     place = {words: i for i, words in enumerate(unique)}
     sides = (vectors[[place[tuple(words)] for words in side]] for side in (examples.sentences, examples.pairs))
     return compared(*sides).numpy()
-
-
-@torch.no_grad()
-def cross_features(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
-    """What the head of a classifier sees, both sentences in one input: (items, width), of pooled pairs 4 width."""
-    result = np.empty((len(examples), classifier.head.in_features), dtype=np.float32)
-    for rows, batch in batches(specimen, examples):
-        del batch["labels"]
-        result[rows] = classifier.features(**batch).numpy()
-    return result
 
 
 def superficial_features(examples: Examples) -> np.ndarray:

@@ -4,14 +4,13 @@ Depends on `planted` (the sets), `debiasing` (features) and `tuning`. Every func
 (items,) of one reader or (seeds, items) of several, on `in_domain` and on `challenge` pairs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bertology_utils.models import Specimen
 from bertology_utils.studies.generalization.debiasing import (
-    cross_features,
     linear_correct,
     siamese_features,
     superficial_features,
@@ -26,10 +25,11 @@ from bertology_utils.tuning.shortcuts import (
     joined,
     number_sentences,
     overlap_pairs,
+    part,
     split_by_label,
     survives,
 )
-from bertology_utils.tuning.training import Classifier, Examples, finetune_seeds
+from bertology_utils.tuning.training import Classifier, Examples, finetune_seeds, encoder_features
 
 # The sentences of a pair are read in one input and their means compared, by a head that is trained first: what matches
 # words by attention alone takes more steps than a notebook has.
@@ -83,26 +83,29 @@ def siamese(specimen: Specimen, sets: PairSets, lessons: int, seeds: Sequence[in
 def frozen(specimen: Specimen, sets: PairSets) -> Scores:
     """A linear reader of the encoder as it is, both sentences in one input; by couples."""
     reader = Classifier(specimen.encoder, 2, "pair", specimen.tokenizer.sep_token_id).eval()
-    return _linear(lambda pairs: cross_features(reader, specimen, pairs), sets)
+    return _linear([_read(reader, specimen, pairs) for pairs in (sets.lessons, sets.in_domain, sets.challenge)], sets)
 
 
 def projected(run: Mapping[str, Any], sets: PairSets) -> Scores:
     """Linear readers of tuned features, from which HEX takes what word overlap can predict; by couples."""
-    found = [
-        _linear(
-            lambda pairs, own=own: without_superficial(
-                cross_features(own.classifier, own.specimen, pairs), superficial_features(pairs)
-            ),
-            sets,
-        )
-        for own in run["tuned"]
-    ]
+    parts = (sets.lessons, sets.in_domain, sets.challenge)
+    superficial, here = [superficial_features(pairs) for pairs in parts], len(sets.in_domain)
+    found = []
+    for own in run["tuned"]:
+        asked = own.features.numpy()  # of both sets, as they were scored
+        features = _read(own.classifier, own.specimen, sets.lessons), asked[:here], asked[here:]
+        found.append(_linear(list(map(without_superficial, features, superficial)), sets))
     return {name: np.stack([scores[name] for scores in found]) for name in found[0]}
 
 
-def _linear(features: Callable[[Examples], np.ndarray], sets: PairSets) -> Scores:
-    learnt = features(sets.lessons)
-    tests = [(features(pairs), pairs.labels) for pairs in (sets.in_domain, sets.challenge)]
+def _read(reader: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
+    return encoder_features(reader, specimen, examples).numpy()
+
+
+def _linear(features: Sequence[np.ndarray], sets: PairSets) -> Scores:
+    """features: of the lessons, of `in_domain` and of `challenge`, (items, width) each."""
+    learnt, *asked = features
+    tests = [(seen, pairs.labels) for seen, pairs in zip(asked, (sets.in_domain, sets.challenge), strict=True)]
     scores = zip(("in_domain", "challenge"), linear_correct(learnt, sets.lessons.labels, tests), strict=True)
     return {name: by_pair(correct) for name, correct in scores}
 
@@ -113,21 +116,18 @@ def numbers(specimen: Specimen, sets: NumberSets, lessons: int, seeds: Sequence[
     `in_domain`, `broken` and `renamed`: the three sets, after lessons in which the nouns agree; `augmented`: `broken`
     after lessons of which half are sentences whose nouns differ. (seeds, items) each.
     """
-    tests = [(_read(specimen, own), own.labels) for own in (sets.agree, sets.differ, sets.renamed)]
+    reader = Classifier(specimen.encoder, 2).eval()
+    tests = [(_read(reader, specimen, own), own.labels) for own in (sets.agree, sets.differ, sets.renamed)]
     scores: dict[str, list[np.ndarray]] = {"in_domain": [], "broken": [], "renamed": [], "augmented": []}
     for seed in seeds:
         same, other = (number_sentences(lessons, biased=flag, seed=seed, split="train") for flag in (True, False))
-        features = _read(specimen, same), _read(specimen, other)
-        taught = linear_correct(features[0], same.labels, tests)
         half = lessons // 2
+        features = _read(reader, specimen, same), _read(reader, specimen, part(other, slice(half)))
+        taught = linear_correct(features[0], same.labels, tests)
         mixed = linear_correct(np.concatenate([each[:half] for each in features]), same.labels[:half] * 2, tests)
         for name, correct in zip(scores, (*taught, mixed[1]), strict=True):
             scores[name].append(correct)
     return {name: np.stack(values) for name, values in scores.items()}
-
-
-def _read(specimen: Specimen, examples: Examples) -> np.ndarray:
-    return cross_features(Classifier(specimen.encoder, 2).eval(), specimen, examples)
 
 
 def attacked(scores: Scores, sets: NumberSets) -> Scores:

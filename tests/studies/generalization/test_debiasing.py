@@ -1,17 +1,14 @@
 """Siamese features, features of a classifier, and the projection that removes a superficial view."""
 
 import numpy as np
-import torch
 
 from bertology_utils.studies.generalization.debiasing import (
-    cross_features,
     linear_correct,
     siamese_features,
     superficial_features,
     without_superficial,
 )
 from bertology_utils.tuning.shortcuts import overlap_pairs
-from bertology_utils.tuning.training import Classifier
 
 
 def test_siamese_features_are_u_v_difference_and_product(tiny):
@@ -19,13 +16,6 @@ def test_siamese_features_are_u_v_difference_and_product(tiny):
     u, v, difference, product = np.split(features, 4, axis=1)
     assert np.allclose(difference, np.abs(u - v)) and np.allclose(product, u * v)
     assert np.allclose(u[0], u[1], atol=1e-5)  # the same premise twice
-
-
-def test_cross_features_feed_the_head(tiny):
-    pairs = overlap_pairs(6, biased=True)
-    torch.manual_seed(0)
-    reader = Classifier(tiny.encoder, 2).eval()
-    assert cross_features(reader, tiny, pairs).shape == (6, tiny.width)
 
 
 def test_the_projection_removes_what_overlap_predicts_and_nothing_else():
