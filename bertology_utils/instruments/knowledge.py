@@ -258,8 +258,8 @@ def negation_effect(
     if not pairs:
         raise BertologyError(f"The first template of '{relation}' cannot be negated.")
     both = [masked_distributions(specimen, [pair[side] for pair in pairs]) for side in (0, 1)]
-    compared = compare_distributions(*both)
-    return {name: np.asarray(compared[name], dtype=float) for name in ("top1_agreement", "spearman")}
+    compared = compare_distributions(*both, measures=("top1_agreement", "spearman"))
+    return {name: np.asarray(values, dtype=float) for name, values in compared.items()}
 
 
 def mispriming_effect(

@@ -202,5 +202,7 @@ def test_comparisons_equal_scipy(tiny, sentences):
     assert compared["jensen_shannon"][0] == pytest.approx(jensenshannon(p, q) ** 2, abs=1e-6)
     assert compared["spearman"][0] == pytest.approx(spearmanr(p, q).statistic, abs=1e-5)
     assert compared["kl"][0] == pytest.approx((p * np.log(p / q)).sum(), abs=1e-5)
+    alone = cloze.compare_distributions(first, second, ["kl"])
+    assert list(alone) == ["kl"] and np.array_equal(alone["kl"], compared["kl"])
     same = cloze.compare_distributions(first, first)
     assert same["top1_agreement"].all() and np.allclose(same["kl"], 0) and np.allclose(same["spearman"], 1)

@@ -22,9 +22,11 @@ from bertology_utils.studies.semantics.span_probes import chosen_layer, pair_fea
 Items = Sequence[WordItem] | Sequence[SpanPair]
 
 
-def vectors_of(specimen: Specimen, items: Items, place: str = "place") -> torch.Tensor:
-    """Vectors of the word that `place` names in each item: (layers, items, width)."""
-    return vectors_at(specimen, [item.words for item in items], [getattr(item, place) for item in items])
+def vectors_of(specimen: Specimen, items: Items, *places: str) -> tuple[torch.Tensor, ...]:
+    """Vectors of the words that `places` name in each item, (layers, items, width) each; a sentence is run once."""
+    words = [item.words for item in items] * len(places)
+    found = vectors_at(specimen, words, [getattr(item, place) for place in places for item in items])
+    return found.chunk(len(places), dim=1)
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class SpanTask:
 
         def read(items: Items) -> torch.Tensor:
             if isinstance(items[0], SpanPair):
-                return pair_features(*(vectors_of(specimen, items, end) for end in ("first", "second")))
-            return vectors_of(specimen, items)
+                return pair_features(*vectors_of(specimen, items, "first", "second"))
+            return vectors_of(specimen, items, "place")[0]
 
         return read(self.train), read(self.test)
 

@@ -56,8 +56,8 @@ def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) 
         "negated": right[1][usable],
         "unchanged": (right[0] != right[1])[usable].astype(float),
         "unigram": _without_context(specimen, plain)[usable],
-        "correlation_not": cloze.compare_distributions(first, second)["spearman"],
-        "correlation_adverb": cloze.compare_distributions(first, third)["spearman"],
+        "correlation_not": cloze.compare_distributions(first, second, ["spearman"])["spearman"],
+        "correlation_adverb": cloze.compare_distributions(first, third, ["spearman"])["spearman"],
     }
 
 
@@ -127,7 +127,7 @@ def removed_arguments(specimen: Specimen, n: int, seed: int = 0, source: str = E
         damaged = [drop_words(*item, spans[which]) for item, (_, spans) in zip(items, chosen, strict=True)]
         variants[name] = _distributions(specimen, damaged)
     for name, distributions in variants.items():
-        compared = cloze.compare_distributions(intact, distributions)
+        compared = cloze.compare_distributions(intact, distributions, ("kl", "top1_agreement"))
         found |= {name: compared["kl"], f"same_{name}": compared["top1_agreement"].astype(float)}
     return found | {"competence": _competence(specimen, items, intact, noise)}
 
