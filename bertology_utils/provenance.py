@@ -41,12 +41,15 @@ def commit(root: Path) -> str:
 
 
 def hardware() -> str:
-    """The class of machine, such as "x86_64, 2 cores, 1 thread", with the accelerator where torch sees one."""
+    """The class of machine, such as "x86_64 (AVX512), 2 cores, 1 thread", with the accelerator where torch sees one."""
     import torch
 
     threads = torch.get_num_threads()
+    instructions = torch.backends.cpu.get_cpu_capability()  # the best that torch uses
     device = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
-    return f"{platform.machine()}, {os.cpu_count()} cores, {threads} thread{'s' * (threads > 1)}{device}"
+    return (
+        f"{platform.machine()} ({instructions}), {os.cpu_count()} cores, {threads} thread{'s' * (threads > 1)}{device}"
+    )
 
 
 def origin(root: Path) -> dict[str, str]:

@@ -50,7 +50,8 @@ class Case:
 class Benchmark:
     """What is compared. `prepare(folder, **size)` makes the case; `bar` is the ratio to reach, None for a mere fact.
 
-    A way's cost is counted in `quantity` a `unit`: seconds, or MiB of memory at the peak.
+    A way's cost is counted in `quantity` a `unit`: seconds, or MiB of memory at the peak. `items` says how many of
+    what a unit holds, where throughput is told.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Benchmark:
     bar: float | None = None
     rounds: int = 3
     quantity: str = "seconds"
+    items: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Outcome:
     difference: float | None
     tolerance: float
     equal: bool | None
+    items: Mapping[str, int]
 
     @property
     def ratio(self) -> float:
@@ -142,6 +145,7 @@ def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
         difference,
         tolerance,
         None if difference is None else difference <= tolerance,
+        benchmark.items if size == "full" else {},
     )
 
 

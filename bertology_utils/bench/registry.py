@@ -5,13 +5,13 @@ from pathlib import Path
 from bertology_utils.errors import unknown
 from bertology_utils.files import read_yaml
 
-from . import instruments, memory, training
+from . import instruments, memory, throughput, training
 from .measure import Benchmark
 
 TABLE = Path(__file__).with_name("benchmarks.yaml")
 PREPARE = {
     name: function
-    for module in (instruments, memory, training)
+    for module in (instruments, memory, throughput, training)
     for name, function in vars(module).items()
     if name.startswith("prepare_")
 }

@@ -29,11 +29,12 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.pretraining.config import PretrainingConfig
 from bertology_utils.pretraining.engine import Pretraining
 
-from .measure import Case, Way
+from .measure import Case, Way, timed
 
 LENGTH = 64
 WARM_UP = 2  # steps that are not timed
 RATE = 1e-3
+MUON_RATE = 3e-3
 SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 NOT_WORSE = 0.1  # nats by which our loss after the same steps may lie above the Trainer's
 
@@ -42,14 +43,8 @@ def prepare_pretraining(
     folder: Path, layers: int, width: int, heads: int, vocabulary: int, batch: int, steps: int, sentences: int
 ) -> Case:
     """Ways that train `steps` timed steps and return the loss in nats on fixed masked rows; seconds are of one step."""
-    text = folder / "words.txt"
-    write_text(text, sentences, vocabulary)
-    settings = {
-        "name": "bench", "study": "devlin2019bert", "corpora": {"words": str(text)}, "work": str(folder),
-        "layers": layers, "width": width, "heads": heads, "vocabulary_size": vocabulary, "batch": batch,
-        "learning_rate": RATE, "matrix_learning_rate": None, "warmup": 0, "cooldown": 0, "single_share": 0.0,
-        "phases": [{"steps": WARM_UP + steps, "length": LENGTH, "mixture": {"words": 1.0}}],
-    }  # fmt: skip
+    settings = settings_of(folder, layers, width, heads, vocabulary, batch, steps, sentences)
+    text = Path(settings["corpora"]["words"])
     run = Pretraining(PretrainingConfig(**settings))
     tokenizer = wrapped(run.tokenizer)
     examples = pairs(text, tokenizer)
@@ -71,12 +66,32 @@ def prepare_pretraining(
             "Trainer, bfloat16, head at masked pieces only": trainer(HeadAtMasks, bf16=True),
             "Trainer, bfloat16, plain attention": trainer(attention="eager", bf16=True),
             "ours, float32": engine(bf16=False),
-            "ours, bfloat16, Muon for matrices": engine(matrix_learning_rate=3e-3),
+            "ours, bfloat16, Muon for matrices": engine(matrix_learning_rate=MUON_RATE),
         },
         ours={"ours, bfloat16": engine()},
         difference=lambda theirs, own: own - theirs,
         tolerance=NOT_WORSE,
     )
+
+
+def settings_of(
+    folder: Path, layers: int, width: int, heads: int, vocabulary: int, batch: int, steps: int, sentences: int
+) -> dict[str, Any]:
+    """The settings of a run on made text, which is written."""
+    text = folder / "words.txt"
+    write_text(text, sentences, vocabulary)
+    return {
+        "name": "bench", "study": "devlin2019bert", "corpora": {"words": str(text)}, "work": str(folder),
+        "layers": layers, "width": width, "heads": heads, "vocabulary_size": vocabulary, "batch": batch,
+        "learning_rate": RATE, "matrix_learning_rate": None, "warmup": 0, "cooldown": 0, "single_share": 0.0,
+        "phases": [{"steps": WARM_UP + steps, "length": LENGTH, "mixture": {"words": 1.0}}],
+    }  # fmt: skip
+
+
+def muon_step(folder: Path, steps: int, **size: int) -> float:
+    """Median seconds of a step in float32 with Muon for matrices, its batch included."""
+    settings = settings_of(folder, steps=steps, **size) | {"bf16": False, "matrix_learning_rate": MUON_RATE}
+    return median(step_seconds(Pretraining(PretrainingConfig(**settings)), steps))
 
 
 # --- the two sides --------------------------------------------------------------------------------------------------
@@ -88,12 +103,12 @@ def time_engine(
     """Median seconds of a step of our engine, its batch included, and the held-out loss after the last."""
     run = Pretraining(config)
     run.model.load_state_dict(weights)
-    seconds = []
-    for _ in range(WARM_UP + steps):
-        started = time.perf_counter()
-        run.train_step()
-        seconds.append(time.perf_counter() - started)
-    return median(seconds[WARM_UP:]), masked_loss(run.model, held_out)
+    return median(step_seconds(run, steps)), masked_loss(run.model, held_out)
+
+
+def step_seconds(run: Pretraining, steps: int) -> list[float]:
+    """Seconds of each step behind the first ones."""
+    return [timed(run.train_step)()[0] for _ in range(WARM_UP + steps)][WARM_UP:]
 
 
 def time_trainer(

@@ -142,13 +142,26 @@ def calibration_table(path: Path) -> str:
 
 
 def speed_table(benchmarks: Iterable[Mapping[str, Any]]) -> str:
-    """Each benchmark's rival beside ours; empty where none is recorded."""
+    """Each benchmark's rival beside ours, then what was done in a second; empty where none is recorded."""
+    benchmarks = list(benchmarks)
+    told = [entry for entry in benchmarks if entry.get("items")]
     lines = []
     for entry in benchmarks:
+        if entry in told:
+            continue
         ways = entry["speeds"]
         plain, ours = (
             next(way for way in ways if way["ratio"] == 1),
             next(w for w in ways if w["way"] == entry["judged"]),
         )
         lines.append((entry, plain, ours))
-    return _part("speed.html", lines)
+    rates = [
+        (entry, speed["way"], [f"{_rounded(number / speed['cost'])} {item}" for item, number in entry["items"].items()])
+        for entry in told
+        for speed in entry["speeds"]
+    ]
+    return _part("speed.html", lines) + _part("throughput.html", rates)
+
+
+def _rounded(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
