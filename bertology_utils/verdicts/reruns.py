@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from bertology_utils.files import read_csv, write_csv
+from bertology_utils.files import read_csv, updating, write_csv
 from bertology_utils.project import Job, plan
 from bertology_utils.statistics import LEVEL, ROUNDING
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES, WEAKER
@@ -141,7 +141,8 @@ def typical_spread(checks: Sequence[IntervalCheck]) -> float:
 
 def write_checks(path: Path, checks: Sequence[IntervalCheck], alone: bool = False) -> None:
     """Adds checks to a csv file in place of earlier ones of the same chapter, model and profile; see `write`."""
-    _write(path, IntervalCheck, read_checks(path), checks, ("chapter", "model", "profile"), alone)
+    with updating(path):
+        _write(path, IntervalCheck, read_checks(path), checks, ("chapter", "model", "profile"), alone)
 
 
 def read_checks(path: Path) -> list[IntervalCheck]:
@@ -153,7 +154,8 @@ def read_checks(path: Path) -> list[IntervalCheck]:
 def write(path: Path, verdicts: Sequence[Verdict], alone: bool = False) -> None:
     """Adds verdicts to a csv file in place of earlier ones of the same chapter, model, profile and seed; with `alone`
     those of other claims of the chapter stay."""
-    _write(path, Verdict, read(path), verdicts, ("chapter", "model", "profile", "seed"), alone)
+    with updating(path):
+        _write(path, Verdict, read(path), verdicts, ("chapter", "model", "profile", "seed"), alone)
 
 
 def _write(path: Path, kind: type, old: Sequence, new: Sequence, run: tuple[str, ...], alone: bool) -> None:
