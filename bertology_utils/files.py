@@ -5,7 +5,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, fields
 from errno import EISDIR
 from pathlib import Path
@@ -69,6 +69,11 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
             except BlockingIOError:
                 raise BertologyError(busy) from None
         yield
+
+
+def updating(path: Path) -> AbstractContextManager[None]:
+    """One process at a time reads a table and writes it again, so that none loses the rows of another."""
+    return locked(path.with_name(f".{path.name}.lock"))
 
 
 class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):

@@ -43,7 +43,7 @@ from bertology_utils.running.freshness import state
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ("syntax", "layers")
-OWN_TIME = ("date", "seconds")  # columns that differ from run to run
+OWN_TIME = ("date", "seconds", "commit")  # columns that may differ from run to run
 ROW_NAMES = ("config", "seed", "model", "paradigm")
 PATIENCE = 30.0  # seconds, for orphans to notice that their parent is gone
 
@@ -230,7 +230,7 @@ def command(arguments: list[str], folder: Path) -> None:
     process = start(arguments, folder)
     process.join()
     if process.exitcode:
-        raise SystemExit(f"failed undisturbed:\n{(folder / 'log.txt').read_text()[-800:]}")
+        raise SystemExit(f"failed undisturbed, code {process.exitcode}:\n{(folder / 'log.txt').read_text()[-800:]}")
 
 
 def load_libraries() -> None:

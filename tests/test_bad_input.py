@@ -7,6 +7,7 @@ in `test_data`, corpora and configurations in `test_pretraining`).
 import json
 import os
 import pickle
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 from notebook_project import add_notebook, already_checked, make_project
+from pretraining_toys import config_file, write_corpus
 from transformers import BertConfig, BertModel
 
 from bertology_utils import cli
@@ -221,12 +223,47 @@ def test_a_place_without_a_book_is_told(tmp_path):
     assert_told(done, "There is no book in")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_told(root):
-    root.chmod(0o500)
-    done, _ = command("run", "syntax", "--root", str(root))
-    root.chmod(0o700)
-    assert_told(done, "Permission denied")
+# --- where results go ------------------------------------------------------------------------------------------------
+
+MOUNTS = {
+    "Read-only file system": "mount --bind {0} {0} && mount -o remount,bind,ro {0}",
+    "No space left on device": "mount -t tmpfs -o size=64k none {0} && cp -r {1}/. {0} && "
+    "(head -c 64k /dev/zero >{0}/fill; true) 2>/dev/null",
+}
+OWN_MOUNTS = ["unshare", "--user", "--map-root-user", "--mount"]  # of one process, so that no privilege is needed
+
+
+def may_mount() -> bool:
+    try:
+        return (
+            subprocess.run([*OWN_MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
+        )
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not may_mount(), reason="needs Linux that lets users mount")
+@pytest.mark.parametrize("reason", MOUNTS)
+@pytest.mark.parametrize("name", ["run", "pretrain", "compare", "score"])
+def test_a_folder_that_takes_nothing_is_told(root, tmp_path, tiny_folder, name, reason):
+    """A full disk and a read-only folder, each a real one."""
+    already_checked(root)
+    config = config_file(root, corpora={"toy": str(write_corpus(root / "toy.txt"))})
+    suite = root / "pairs.tsv"
+    suite.write_text("the cat sees .\tthe cat see .\n" * 3)
+    arguments = {
+        "run": ["--root", root],
+        "pretrain": [config],
+        "compare": [config, "--tokens", 500, "--seeds", 1, "--out", root / "table.csv"],
+        "score": [tiny_folder, "--suite", suite, "--out", root / "table.csv"],
+    }[name]
+    copy = shutil.copytree(root, tmp_path / "copy")
+    called = shlex.join([sys.executable, "-m", "bertology_utils", name, *map(str, arguments)])
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE_ROOT), "HF_HUB_OFFLINE": "1"}
+    script = f"{MOUNTS[reason].format(root, copy)} && cd / && exec {called}"
+    done = subprocess.run([*OWN_MOUNTS, "sh", "-c", script], env=environment, capture_output=True, text=True)
+    done.stderr = done.stderr.lstrip("\n")  # what a bar leaves that is gone
+    assert_told(done, reason)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"", b"{}", b"word\n1\n", b'[{"other": 1}]'])

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bertology_utils.files import read_entries, write_json
+from bertology_utils.files import read_entries, updating, write_json
 
 Way = Callable[[], tuple[float, Any]]
 """Does the work once; returns what it cost and what came out."""
@@ -163,5 +163,6 @@ def write(path: Path, outcomes: Iterable[Outcome], origin: Mapping[str, str]) ->
     """Writes outcomes with their origin into a json list, in place of earlier ones of the same benchmarks."""
     new = [{**asdict(found), "ratio": found.ratio, "verdict": found.verdict, **origin} for found in outcomes]
     replaced = {entry["name"] for entry in new}
-    kept = [entry for entry in read_entries(path, "name") if entry["name"] not in replaced]
-    write_json(path, kept + new)
+    with updating(path):
+        kept = [entry for entry in read_entries(path, "name") if entry["name"] not in replaced]
+        write_json(path, kept + new)

@@ -22,7 +22,7 @@ from rich.progress import track
 from bertology_utils.data import registry as data
 from bertology_utils.data.suites import Item, Passage, likelier, read_suite
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_csv, write_csv
+from bertology_utils.files import read_csv, updating, write_csv
 from bertology_utils.instruments.cloze import (
     MASK,
     Query,
@@ -354,5 +354,6 @@ def record(path: Path, rows: Iterable[dict]) -> None:
     new = list(rows)
     replaced = {row["model"] for row in new}
     shared = [key for key in KEYS if key in new[0]]
-    kept = [row for row in read_csv(path, shared) if row["model"] not in replaced]
-    write_csv(path, kept + new, dict.fromkeys(column for row in (new[0], *kept) for column in row if column))
+    with updating(path):
+        kept = [row for row in read_csv(path, shared) if row["model"] not in replaced]
+        write_csv(path, kept + new, dict.fromkeys(column for row in (new[0], *kept) for column in row if column))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_json, write_json
+from bertology_utils.files import locked, read_json, write_json
 from bertology_utils.project import Job, plan
 from bertology_utils.running.freshness import digest, file_hash, state
 from bertology_utils.verdicts.recorded import recorded_paths
@@ -89,8 +89,13 @@ def jupyter_book(root: Path) -> None:
 def build(root: Path, force: bool = False) -> bool:
     """Build the book into `_build/html`; returns False where nothing had changed since the last good build.
 
-    Raises `BertologyError` where a chapter is missing or stale, or where the build warns.
+    Raises `BertologyError` where a chapter is missing or stale, where the build warns, or where another one runs.
     """
+    with locked(root / "_build" / ".lock", "Another `bertology build` is building this book; wait for it to end."):
+        return _build(root, force)
+
+
+def _build(root: Path, force: bool) -> bool:
     from bertology_utils.verdicts.conflicts import read_settled
     from bertology_utils.verdicts.ledger import write_ledger
 

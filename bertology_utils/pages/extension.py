@@ -22,7 +22,7 @@ from bertology_utils.pages import axes, conflict_pages, contents, emergence, led
 from bertology_utils.pages.build import AXES
 from bertology_utils.pages.layout import as_page
 from bertology_utils.templates import render
-from bertology_utils.verdicts import calibration
+from bertology_utils.verdicts import calibration, processors
 from bertology_utils.verdicts.conflicts import load_conflicts
 
 logger = logging.getLogger(__name__)
@@ -88,6 +88,7 @@ PARTS: dict[str, dict[str, Part]] = {
         "twin": lambda root, rows, link: run_record.twin_table(rows),
         "seeds": lambda root, rows, link: run_record.rerun_table(run_record.reruns_of(root)[0]),
         "intervals": lambda root, rows, link: run_record.interval_table(run_record.reruns_of(root)[1]),
+        "processors": lambda root, rows, link: run_record.processor_table(processors.read(root / processors.PATH)),
         "calibration": lambda root, rows, link: run_record.calibration_table(root / calibration.PATH),
         "speed": lambda root, rows, link: run_record.speed_table(read_json(root / run_record.SPEED) or []),
     },

@@ -1,7 +1,8 @@
 """The run record: what ran, how far its verdicts can be trusted, and how fast the instruments are.
 
-How far: on other data, on the untrained twin, with other seeds, with planted effects. Each part is a template with a
-table, empty where nothing of the kind is recorded. Depends on `contents`, `reruns` and `verdicts.calibration`.
+How far: on other data, on the untrained twin, with other seeds, on other processors, with planted effects. Each part is
+a template with a table, empty where nothing of the kind is recorded. Depends on `contents`, `reruns`, `processors` and
+`verdicts.calibration`.
 """
 
 from collections import Counter
@@ -17,7 +18,7 @@ from bertology_utils.pages.contents import Row, is_tested, is_trained, result_of
 from bertology_utils.pages.ledger_table import Link
 from bertology_utils.project import CHAPTERS
 from bertology_utils.templates import chapter_title, render, share
-from bertology_utils.verdicts import calibration, reruns
+from bertology_utils.verdicts import calibration, processors, reruns
 from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_TESTABLE, REPLICATES
 from bertology_utils.verdicts.reruns import DECIDED, IntervalCheck, Verdict, flips, typical_spread
@@ -90,6 +91,23 @@ def _spreads(checks: Sequence[IntervalCheck]) -> Line:
     farthest = max(checks, key=attrgetter("ratio"))
     told = f"{typical_spread(checks):.2f}", share(far, len(checks)), f"{by_chance / len(checks):.1%}"
     return len(checks), *told, farthest
+
+
+def processor_table(rows: Sequence[processors.Compared]) -> str:
+    """How many verdicts differ between two instruction sets, by chapter, and which; empty where nothing is recorded."""
+
+    def cells(mine: Sequence[processors.Compared]) -> Line:
+        same = sum(row.sse == row.avx2 for row in mine)
+        opposed = sum({DECIDED.get(row.sse), DECIDED.get(row.avx2)} == {True, False} for row in mine)
+        moved = f"{max(row.moved for row in mine):.1g}"
+        return len(mine), *(share(count, len(mine)) for count in (same, len(mine) - same, opposed)), moved
+
+    changed = [
+        (row.claim, row.model, row.profile, row.sse, row.avx2, f"{row.moved:.1g}")
+        for row in rows
+        if row.sse != row.avx2
+    ]
+    return _part("processors.html", grouped(rows, attrgetter(*RUN), cells), changed=changed)
 
 
 def twin_table(rows: Iterable[Row]) -> str:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from bertology_utils.files import digest, read_csv, write_csv
+from bertology_utils.files import digest, read_csv, updating, write_csv
 from bertology_utils.provenance import origin
 
 from .config import PretrainingConfig, read_config
@@ -42,17 +42,22 @@ def run_comparison(
     """
     recipes = {Path(path).stem: read_config(path) for path in configs}
     digests = {name: recipe_digest(recipe) for name, recipe in recipes.items()}
-    kept = read_csv(out, ["config", "seed", "budget"])
-    rows: list[dict[str, Any]] = [
-        row for row in kept if row.get("recipe", "") in ("", digests.get(row["config"], row.get("recipe")))
-    ]
+    rows = _kept(out, digests)
     done = {(row["config"], str(row["seed"]), str(row["budget"])) for row in rows}
     for name, recipe in recipes.items():
         for seed in seeds:
             if (name, str(seed), str(tokens)) not in done:
-                rows.append(_trained(recipe, name, seed, tokens, score))
-                write_csv(out, rows, dict.fromkeys(column for row in rows for column in row))
+                row = _trained(recipe, name, seed, tokens, score)
+                with updating(out):  # another comparison may have added rows since
+                    rows = [*_kept(out, digests), row]
+                    write_csv(out, rows, dict.fromkeys(column for row in rows for column in row))
     return rows
+
+
+def _kept(out: Path, digests: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The rows of the table that no recipe outdates."""
+    rows = read_csv(out, ["config", "seed", "budget"])
+    return [row for row in rows if row.get("recipe", "") in ("", digests.get(row["config"], row.get("recipe")))]
 
 
 def _trained(config: PretrainingConfig, name: str, seed: int, tokens: int, score: Score | None) -> dict[str, Any]:

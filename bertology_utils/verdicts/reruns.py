@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from bertology_utils.files import read_rows, write_rows
+from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.project import Job, plan
 from bertology_utils.statistics import LEVEL, ROUNDING
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES, WEAKER
@@ -152,8 +152,9 @@ def _write(path: Path, kind: type, new: Sequence, run: tuple[str, ...], alone: b
     """Writes old and new rows of a kind, sorted; new ones replace those of their run, and with `alone` claim."""
     replaced, order = attrgetter(*run, *["claim"] * alone), attrgetter(*run, "claim")
     gone = set(map(replaced, new))
-    old = [row for row in read_rows(path, kind) if replaced(row) not in gone]
-    write_rows(path, sorted([*old, *new], key=order), kind)
+    with updating(path):
+        old = [row for row in read_rows(path, kind) if replaced(row) not in gone]
+        write_rows(path, sorted([*old, *new], key=order), kind)
 
 
 def current(verdicts: Iterable[Verdict], amended: Mapping[str, datetime | None]) -> list[Verdict]:

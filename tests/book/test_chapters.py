@@ -4,6 +4,7 @@ In the `smoke` profile, whose results go to `_executed/smoke/`, so that a chapte
 again; or, where the whole book has just run live, that is looked at and nothing is run.
 """
 
+import json
 from pathlib import Path
 
 import nbformat
@@ -12,14 +13,15 @@ from rich.console import Console
 
 from bertology_utils.files import read_json
 from bertology_utils.project import CHAPTERS, DEFAULT_MODEL, Job, chapters, model_folder, plan
-from bertology_utils.running.execution import Outcome
-from bertology_utils.running.freshness import state
+from bertology_utils.running.execution import Order, Outcome, execute
+from bertology_utils.running.freshness import fingerprint, state
 from bertology_utils.running.runner import run_jobs
 from bertology_utils.verdicts.claims import claims_file, read_claims
 from bertology_utils.verdicts.predictions import NOT_TESTABLE, VERDICTS
 
 ROOT = Path(__file__).resolve().parents[2]
 FEWEST_VERDICTS = 2
+REPEATED = ("embeddings", "world_knowledge")  # an encoder with probes, and clozes
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +64,19 @@ def test_the_chapter_runs_to_its_end_and_gives_verdicts(job):
     assert all(result["reason"] for result in results if result["verdict"] == NOT_TESTABLE)
     assert all(result["ci_low"] <= result["difference"] <= result["ci_high"] for result in tested)
     assert record["run"]["profile"] == job.profile and record["run"]["model"] == DEFAULT_MODEL
+
+
+@pytest.mark.parametrize("chapter", REPEATED)
+def test_two_runs_on_one_machine_give_the_same_record_bit_for_bit(chapter):
+    job = Job(ROOT, chapter, profile="smoke")
+    first, second = (execute(Order(job, fingerprint(job))) for _ in range(2))
+    assert first.status == second.status == "done", first.message or second.message
+    assert measured(first) == measured(second)
+
+
+def measured(outcome: Outcome) -> dict:
+    """A record as its file gives it, every digit of it, without times."""
+    return {name: part for name, part in json.loads(outcome.record).items() if name not in ("run", "seconds")}
 
 
 def test_the_chapter_says_nothing_on_stderr_and_asks_for_nothing_outside(job):

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,8 @@ from rich.console import Console
 from bertology_utils.errors import BertologyError
 from bertology_utils.project import Job, model_slug, plan
 from bertology_utils.running import runner
-from bertology_utils.running.execution import Outcome, describe, environment
+from bertology_utils.running.execution import Order, Outcome, describe, environment, execute, keep
+from bertology_utils.running.freshness import fingerprint, state
 from bertology_utils.running.runner import only_run, run_jobs
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -78,6 +80,49 @@ def test_a_killed_worker_runs_its_chapter_again(tmp_path):
     outcomes, text = run(root, workers=1)
     assert outcomes["syntax"].status == "done", outcomes["syntax"].message
     assert "started again" in text and not parts(root)
+
+
+def elsewhere(root: Path, folder: Path, monkeypatch) -> Order:
+    """The order for a chapter as a worker gets it whose book is a copy in `folder`, where it runs."""
+    shutil.copytree(root, folder / "copy")
+    monkeypatch.chdir(folder / "copy")
+    job = Job(root, "syntax")
+    order = Order(job, fingerprint(job))
+    root.rename(folder / "hidden")
+    return order
+
+
+def test_a_worker_with_a_book_of_its_own_sends_its_results_home(tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    root = make_project(tmp_path / "home")
+    add_notebook(root, "syntax", "'said'", WRITE_RECORD)
+    outcome = execute(elsewhere(root, tmp_path, monkeypatch))
+    assert outcome.status == "done" and not list(tmp_path.rglob("_executed")), outcome.message
+    assert "'said'" in outcome.notebook and str(tmp_path) not in outcome.notebook
+    (tmp_path / "hidden").rename(root)
+    keep(outcome)
+    assert state(outcome.job).fresh and json.loads(outcome.record)["results"] == [{"id": "pocket-bert"}]
+
+
+def test_a_worker_with_another_book_is_told(tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    root = make_project(tmp_path / "home")
+    path = add_notebook(root, "syntax", "1 + 1")
+    order = elsewhere(root, tmp_path, monkeypatch)
+    add_notebook(tmp_path / "copy", path.stem, "1 + 2")
+    outcome = execute(order)
+    assert outcome.status == "failed" and "is another: notebook changed" in outcome.message
+
+
+def test_a_dead_kernel_is_told_in_one_line_and_leaves_what_was_there(tmp_path):
+    root = make_project(tmp_path)
+    add_notebook(root, "syntax", "1 + 1", WRITE_RECORD)
+    run(root)
+    before = Job(root, "syntax").record.read_bytes()
+    add_notebook(root, "syntax", WRITE_RECORD, "import os\nos.kill(os.getpid(), 9)")
+    outcomes, _ = run(root, workers=1)
+    assert outcomes["syntax"].message == "cell 3 of 3 failed: the kernel died, perhaps for want of memory."
+    assert Job(root, "syntax").record.read_bytes() == before and not parts(root)
 
 
 def test_an_interrupt_ends_all_children_and_leaves_nothing_half_written(tmp_path):

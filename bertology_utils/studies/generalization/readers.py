@@ -29,7 +29,7 @@ from bertology_utils.tuning.shortcuts import (
     split_by_label,
     survives,
 )
-from bertology_utils.tuning.training import Classifier, Examples, finetune_seeds, encoder_features
+from bertology_utils.tuning.training import Classifier, Examples, encoder_features, finetune_seeds
 
 # The sentences of a pair are read in one input and their means compared, by a head that is trained first: what matches
 # words by attention alone takes more steps than a notebook has.
