@@ -109,10 +109,10 @@ class Estimate:
 
     def low(self, alpha: float = ALPHA) -> float:
         """The lower end that the truth lies below with probability alpha."""
-        return min(self.value, self.centre - self._reach(alpha))
+        return min(self.value, self.centre - self.reach(alpha))
 
     def high(self, alpha: float = ALPHA) -> float:
-        return max(self.value, self.centre + self._reach(alpha))
+        return max(self.value, self.centre + self.reach(alpha))
 
     def p_above(self, bar: float) -> float:
         """One-sided p of the hypothesis that the truth is at most `bar`."""
@@ -126,7 +126,7 @@ class Estimate:
             return float(stdtr(min(self.df, MANY), -distance / self.error))
         return float(self.weights @ stdtr(self.df, -distance / self.errors))
 
-    def _reach(self, alpha: float) -> float:
+    def reach(self, alpha: float = ALPHA) -> float:
         if not self.error:
             return 0.0
         reach = -float(stdtrit(min(self.df, MANY), alpha)) * self.error
@@ -150,7 +150,7 @@ class ShareEstimate(Estimate):
 
     def _reach_to(self, side: float, alpha: float) -> float:
         """How far the end on a side (1 or -1) lies off the centre."""
-        reach = self._reach(alpha)
+        reach = self.reach(alpha)
         odds = side * reach / self.slope / (self.share * (1 - self.share))
         return max(reach, abs(self.slope * float(expit(logit(self.share) + odds) - self.share)))
 

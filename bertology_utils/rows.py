@@ -59,12 +59,12 @@ def confirmed(
 @contextmanager
 def sparing(encoder: nn.Module, read_at: Names, alike: Names, inputs: Inputs, positions: Tensor) -> Iterator[None]:
     """Inside, some modules run on one row of each input, at positions (batch,), and what they give stands in all rows;
-    others run once on rows of the same piece, place and segment, where most rows are such."""
+    others run once on rows of the same piece, place and segment, where most rows are such. In a network of one block
+    some could do either; they run on the row that is asked."""
     batch, pieces = inputs["input_ids"].shape
     asked = torch.arange(batch), positions
     one, kind = _kinds(inputs)
-    if 2 * len(one) > kind.numel():
-        alike = ()
+    alike = () if 2 * len(one) > kind.numel() else tuple(name for name in alike if name not in read_at)
     with (
         _between(encoder, read_at, lambda rows: rows[asked].unsqueeze(1), lambda rows: rows.expand(-1, pieces, -1)),
         _between(encoder, alike, lambda rows: rows.flatten(0, 1)[one], lambda rows: rows[kind]),

@@ -63,3 +63,11 @@ def test_a_trial_in_inference_mode_finds_the_same(tmp_path):
     specimen = load(str(save_model("bert", tmp_path, layer_norm_eps=1e-6)))  # of a kind that no other test examines
     with torch.inference_mode():
         assert examine(specimen.model, "bert").read_at
+
+
+def test_a_network_of_one_block_runs_no_module_in_both_ways(tmp_path):
+    specimen = load(str(save_model("bert", tmp_path, num_hidden_layers=1)))
+    assert set(specimen.anatomy.read_at) & set(specimen.anatomy.alike)
+    often = [sentence for sentence in SENTENCES for _ in range(8)]
+    whole = pseudo_log_likelihood(without(specimen, read_at=(), alike=()), often)
+    np.testing.assert_allclose(pseudo_log_likelihood(specimen, often), whole, rtol=0, atol=1e-4)

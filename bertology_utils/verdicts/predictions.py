@@ -180,8 +180,7 @@ def needs(active: Estimate, smallest: float, arrays: Samples, names: set[str]) -
     as many; 0 times where no amount would do."""
     if any(arrays[name].ndim and arrays[name].size == 1 for name in names):
         return "at least two seeds or units in place of one", 2.0
-    reach = float(stats.t.ppf(1 - ALPHA, active.df))
-    allowed = ((active.value - smallest) / reach) ** 2
+    allowed = ((active.value - smallest) * active.error / active.reach()) ** 2 if active.error else 0.0
     shapes = [arrays[name].shape for name in names if arrays[name].ndim]
     if not shapes or not allowed:
         return "it lies on the border", 0.0
