@@ -266,7 +266,7 @@ def faults(case: Case, folder: Path, expected: dict[str, object], moment: float,
     again.join()
     after = case.done(folder)
     if again.exitcode:
-        yield f"the second call failed: {(folder / 'log.txt').read_text().strip()[-300:]}"
+        yield f"the second call ended with code {again.exitcode}: {(folder / 'log.txt').read_text().strip()[-300:]}"
     elif {name: case.own_time(value) for name, value in after.items()} != expected:
         yield "another result than undisturbed"
     elif lost := [name for name, value in done.items() if after[name] != value]:

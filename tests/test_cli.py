@@ -9,6 +9,7 @@ from rich.console import Console
 
 from bertology_utils import cli
 from bertology_utils.cli import chapters, common
+from bertology_utils.files import locked
 from bertology_utils.pages import build, numbers
 from bertology_utils.project import Job, plan
 from bertology_utils.running import runner
@@ -109,6 +110,9 @@ def test_the_build_refuses_stale_chapters_and_does_nothing_twice(root, monkeypat
     source.write_text(source.read_text().replace("2 + 2", "3 + 3"))
     assert cli.main(["build", "--root", str(root)]) == 1
     assert "layers is stale (notebook changed)" in capsys.readouterr().err
+    with locked(root / "_build" / ".lock"):
+        assert cli.main(["build", "--root", str(root)]) == 1
+    assert capsys.readouterr().err == "Another `bertology build` is building this book; wait for it to end.\n"
 
 
 def test_stale_and_smoke_records_are_not_in_the_ledger(root):

@@ -1,6 +1,7 @@
 """The laboratory: nothing of the user's is overwritten, no run harms another, and mistakes end in a sentence."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import torch
 from pretraining_toys import config, config_file, write_corpus
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import locked, replacing, write_text
+from bertology_utils.files import locked, read_csv, replacing, write_text
+from bertology_utils.instruments.grammaticality import KEYS, record
 from bertology_utils.pretraining.average import average
 from bertology_utils.pretraining.corpus import tokenize
 from bertology_utils.pretraining.engine import Pretraining, pretrain
@@ -65,6 +67,14 @@ def test_a_lock_refuses_or_waits_and_ends_with_its_block(tmp_path):
         pass
     with refused():
         pass
+
+
+def test_no_writer_of_a_table_loses_the_rows_of_another(tmp_path):
+    table = tmp_path / "table.csv"
+    rows = [dict.fromkeys(KEYS, "0") | {"model": f"model-{number}"} for number in range(40)]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda row: record(table, [row]), rows))
+    assert sorted(row["model"] for row in read_csv(table)) == sorted(row["model"] for row in rows)
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(folder):
