@@ -152,11 +152,10 @@ def processors(
     model: Annotated[str, typer.Option("--model", "-m", help="As for `run`.")] = DEFAULT_MODEL,
     profile: Profile = DEFAULT_PROFILE,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=MANY, help="Chapters at a time.")] = 2,
-    out: Annotated[Path | None, typer.Option(help="results/processors.csv by default.", dir_okay=False)] = None,
     claim: Claims = None,
     root: Root = None,
 ) -> None:
-    """Run chapters under two instruction sets, as on two processors, and keep which verdicts differ."""
+    """Run chapters under two instruction sets, as on two processors, and keep which verdicts differ (results/processors.csv)."""
     from bertology_utils.project import plan
     from bertology_utils.running.runner import run_jobs
     from bertology_utils.verdicts import processors as table
@@ -172,7 +171,7 @@ def processors(
         check(outcomes, len(planned))
         records[name] = [result_of(job) for job in planned]
     found = table.compared(planned, **records)
-    table.write(out or folder / table.PATH, found)
+    table.write(folder / table.PATH, found)
     rows = [(row.claim, row.sse, row.avx2, f"{row.moved:.1g}") for row in found if row.sse != row.avx2]
     show(["claim", "sse", "avx2", "effect moved by"], rows)
     print(f"{len(rows)} of {len(found)} verdicts differ")

@@ -49,8 +49,9 @@ def run_comparison(
             if (name, str(seed), str(tokens)) not in done:
                 row = _trained(recipe, name, seed, tokens, score)
                 with updating(out):  # another comparison may have added rows since
-                    rows = [*_kept(out, digests), row]
-                    write_csv(out, rows, dict.fromkeys(column for row in rows for column in row))
+                    stored = [*_kept(out, digests), row]
+                    write_csv(out, stored, dict.fromkeys(column for row in stored for column in row))
+                rows.append(row)
     return rows
 
 

@@ -97,10 +97,9 @@ def test_ridge_is_the_librarys(items, width, targets, scaled):
     wanted = known[1] @ torch.randn(width, targets, generator=generator) + torch.randn(
         items, targets, generator=generator
     )
-    penalties = (0.1, 1, 10, 100, 1e3, 1e4)
-    found = probes.fit_ridge(known, wanted, penalties, scaled).predict(asked)
+    found = probes.fit_ridge(known, wanted, scaled).predict(asked)
     for layer in range(2):
-        plain = make_pipeline(StandardScaler(with_std=scaled), RidgeCV(penalties)).fit(
+        plain = make_pipeline(StandardScaler(with_std=scaled), RidgeCV(probes.PENALTIES)).fit(
             known[layer].double().numpy(), wanted.double().numpy()
         )
         predicted = plain.predict(asked[layer].double().numpy()).reshape(15, -1)
