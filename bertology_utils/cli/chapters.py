@@ -155,7 +155,7 @@ def processors(
     claim: Claims = None,
     root: Root = None,
 ) -> None:
-    """Run chapters under two instruction sets, as on two processors; results/processors.csv keeps which verdicts differ."""
+    """Run chapters under two instruction sets, as on two processors, and keep which verdicts differ in a table."""
     from bertology_utils.project import plan
     from bertology_utils.running.runner import run_jobs
     from bertology_utils.verdicts import processors as table
