@@ -55,7 +55,12 @@ def test_mistakes_end_in_two_lines_and_a_code(root, capsys, arguments, code, tex
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(KeyboardInterrupt(), 130), (OSError(errno.ENOSPC, "No space left"), 1), (ZeroDivisionError(), None)],
+    [
+        (KeyboardInterrupt(), 130),
+        (OSError(errno.ENOSPC, "No space left"), 1),
+        (TimeoutError(), 1),
+        (ZeroDivisionError(), None),
+    ],
 )
 def test_interrupts_and_full_disks_are_told_and_defects_are_not_hidden(root, capsys, monkeypatch, error, code):
     def broken(*_, **__):

@@ -12,7 +12,7 @@ import typer
 
 from bertology_utils.cli import chapters, decisions, specimens  # noqa: F401 (they register their commands)
 from bertology_utils.cli.common import app
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, first_line
 from bertology_utils.project import FOLDER_VARIABLE, ORDER_VARIABLE, data_folder
 
 INTERRUPTED = "Interrupted; nothing half-written was kept."
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
             return fail("No space left on the device.")
         if isinstance(error, BrokenPipeError):
             return fail("", 1)
-        return fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+        return fail(f"{error.strerror or error}: {error.filename}" if error.filename else first_line(error))
     except typer.TyperException as error:
         message = error.format_message()  # empty where the help was printed instead
         return fail(f"{message}\nTry `bertology --help`." if message else "", error.exit_code)

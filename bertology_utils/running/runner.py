@@ -123,7 +123,7 @@ def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
                 client = Client(scheduler, timeout="10s", set_as_default=False)
             except (OSError, ValueError) as error:
                 raise BertologyError(f"No dask scheduler answers at {scheduler}.") from error
-            with client:
+            with closing(client):
                 yield client
             return
         cluster = LocalCluster(
@@ -135,8 +135,18 @@ def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
             dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
         )
-        with cluster, Client(cluster, set_as_default=False) as client:
+        with closing(cluster), closing(client := Client(cluster, set_as_default=False)):
             yield client
+
+
+@contextlib.contextmanager
+def closing(one: Client | LocalCluster) -> Iterator[None]:
+    """Closes it at the end; what a slow machine does not close in time ends with the process, and results are here."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(TimeoutError):
+            one.close()
 
 
 @contextlib.contextmanager

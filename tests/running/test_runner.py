@@ -72,6 +72,19 @@ def test_no_worker_idles_while_a_chapter_waits(monkeypatch):
     assert all(start - end < 1.2 for start, end in zip(starts[2:], ends, strict=False))
 
 
+def test_what_does_not_close_in_time_takes_nothing_from_the_results(monkeypatch):
+    def slow(cluster):
+        close(cluster)
+        raise TimeoutError
+
+    close = runner.LocalCluster.close
+    monkeypatch.setattr(runner.LocalCluster, "close", slow)
+    with runner.connect(1, None) as client:
+        assert client.submit(len, "three").result() == 5
+    with pytest.raises(TimeoutError), runner.connect(1, None):
+        raise TimeoutError  # of the run itself
+
+
 def test_a_killed_worker_runs_its_chapter_again(tmp_path):
     root = make_project(tmp_path)
     # the first attempt kills the worker, which is the kernel's parent
