@@ -118,7 +118,9 @@ def outputs(notebook: Path) -> list[str]:
 
 def pages_done(folder: Path) -> dict[str, object]:
     """The checksums of the pages, once the build says that they are the book's."""
-    if not (folder / "_build" / "bertology.json").is_file():
+    from bertology_utils.pages.build import is_built
+
+    if not is_built(folder):
         return {}
     pages = (folder / "_build" / "html").rglob("*.html")
     return {page.name: hashlib.sha256(page.read_bytes()).hexdigest() for page in pages}

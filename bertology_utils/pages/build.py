@@ -21,6 +21,7 @@ NOT_SOURCES = {"_build", "_executed", "models", "tests", "node_modules", "__pyca
 PAGE_SUFFIXES = {".ipynb", ".json"}
 LARGEST_SOURCE = 20_000_000  # bytes; nothing that a page shows is larger
 SHOWN_WARNINGS = 20
+STAMP = Path("_build") / "bertology.json"
 AXES = "axes.json"  # what the records say on the axes of conflicts, beside the ledger
 COMMAND = [sys.executable, "-c", "import sys; from jupyter_book.cli.main import main; sys.exit(main())"]
 
@@ -67,6 +68,16 @@ def source_files(root: Path) -> list[Path]:
     return sorted(path for path in found if path.stat().st_size <= LARGEST_SOURCE)
 
 
+def sources(root: Path) -> dict[str, str]:
+    """What the stamp of a good build says: the hash of everything that a page can show."""
+    return {"hash": digest({str(path.relative_to(root)): file_hash(path) for path in source_files(root)})}
+
+
+def is_built(root: Path) -> bool:
+    """Whether the pages that are there are those of the sources as they are now."""
+    return read_json(root / STAMP) == sources(root) and (root / "_build" / "html" / "index.html").is_file()
+
+
 def jupyter_book(root: Path) -> None:
     """Run jupyter-book without network and with warnings as errors; its log is kept under `_build/`, its warnings are
     shown on failure."""
@@ -103,10 +114,10 @@ def _build(root: Path, force: bool) -> bool:
     results = all_results(root)
     write_ledger(results, root / "_executed")
     write_json(root / "_executed" / AXES, read_settled([*record_paths(root), *recorded_paths(root)]))
-    hashes = {str(path.relative_to(root)): file_hash(path) for path in source_files(root)}
-    stamp, current = root / "_build" / "bertology.json", {"hash": digest(hashes)}
-    if not force and read_json(stamp) == current and (root / "_build" / "html" / "index.html").is_file():
+    stamp = root / STAMP
+    if not force and is_built(root):
         return False
+    current = sources(root)
     stamp.unlink(missing_ok=True)
     jupyter_book(root)
     write_ledger(results, root / "_build" / "html" / "book")  # beside the page, for scripts

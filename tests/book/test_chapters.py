@@ -69,14 +69,20 @@ def test_the_chapter_runs_to_its_end_and_gives_verdicts(job):
 @pytest.mark.parametrize("chapter", REPEATED)
 def test_two_runs_on_one_machine_give_the_same_record_bit_for_bit(chapter):
     job = Job(ROOT, chapter, profile="smoke")
-    first, second = (execute(Order(job, fingerprint(job))) for _ in range(2))
-    assert first.status == second.status == "done", first.message or second.message
-    assert measured(first) == measured(second)
+    first = job.record.read_text(encoding="utf-8") if state(job).fresh else run_again(job)
+    assert measured(first) == measured(run_again(job))
 
 
-def measured(outcome: Outcome) -> dict:
-    """A record as its file gives it, every digit of it, without times."""
-    return {name: part for name, part in json.loads(outcome.record).items() if name not in ("run", "seconds")}
+def run_again(job: Job) -> str:
+    """The record of a run that leaves nothing in the book."""
+    outcome = execute(Order(job, fingerprint(job)))
+    assert outcome.status == "done", outcome.message
+    return outcome.record
+
+
+def measured(record: str) -> dict:
+    """A record with every digit of it, without times."""
+    return {name: part for name, part in json.loads(record).items() if name not in ("run", "seconds")}
 
 
 def test_the_chapter_says_nothing_on_stderr_and_asks_for_nothing_outside(job):
