@@ -35,7 +35,6 @@ class Anatomy:
         padding: by how much states of an input change when it is padded, as a share of the largest state.
         head_reads_rows: whether the head gives the same for a few states as for the whole input.
         read_at: modules that need to run on one row of an input, where one piece's last state is asked.
-        alike: modules that give the same wherever the same piece stands at the same place.
     """
 
     layers: int
@@ -46,7 +45,6 @@ class Anatomy:
     padding: float
     head_reads_rows: bool
     read_at: rows.Names
-    alike: rows.Names
 
     @property
     def mixes_padding(self) -> bool:
@@ -105,8 +103,7 @@ def _examined(model: PreTrainedModel, name: str, untrained: bool) -> Anatomy:
         longest=_longest(read, getattr(config, "max_position_embeddings", None)),
         padding=_change_by_padding(model, long, states),
         head_reads_rows=_head_reads_rows(model, long),
-        read_at=_spared(model, rows.modules_read_at, long),
-        alike=_spared(model, rows.products_alike, long),
+        read_at=_read_at(model, long),
     )
 
 
@@ -244,20 +241,18 @@ def _head_reads_rows(model: PreTrainedModel, inputs: Inputs) -> bool:
     return few.shape == whole.shape and torch.allclose(few, whole, rtol=0, atol=NOISE * whole.abs().max().item())
 
 
-def _spared(model: PreTrainedModel, find: Callable[..., rows.Names], inputs: Inputs) -> rows.Names:
-    """What `rows` finds, where a trial on masked copies confirms it; else nothing."""
+def _read_at(model: PreTrainedModel, inputs: Inputs) -> rows.Names:
+    """What `rows.modules_read_at` finds, where a trial on masked and padded copies confirms it; else nothing."""
     encoder, config = model.base_model, model.config.get_text_config()
     ids = inputs["input_ids"].repeat(6, 1)
     ids[1:4, 3] = ids[2, 5] = getattr(config, "mask_token_id", None) or ids[0, 4]
     ids[3, -PADDING:] = getattr(config, "pad_token_id", None) or 0
     mask = torch.ones_like(ids)
     mask[3, -PADDING:] = 0
+    copies, positions = {"input_ids": ids, "attention_mask": mask}, torch.tensor([3, 3, 5, 3, 1, 6])
     try:
-        names = find(encoder, inputs)
-        alone = {"read_at": names, "alike": ()} if find is rows.modules_read_at else {"read_at": (), "alike": names}
-        copies = {"input_ids": ids, "attention_mask": mask}
-        positions = torch.tensor([3, 3, 5, 3, 1, 6])
-        return names if rows.confirmed(encoder, **alone, inputs=copies, positions=positions, noise=NOISE) else ()
+        names = rows.modules_read_at(encoder, inputs)
+        return names if rows.confirmed(encoder, names, copies, positions, NOISE) else ()
     except Exception:  # whatever somebody's network cannot do: then it runs as it is
         return ()
 

@@ -5,7 +5,7 @@ zero weights do not stop it. Only modules without parts count that run once, on 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import torch
@@ -30,46 +30,24 @@ def modules_read_at(encoder: nn.Module, inputs: Inputs) -> Names:
     return tuple(name for name, rows in gradients.items() if not (rows[:PLACE].any() or rows[PLACE + 1 :].any()))
 
 
-def products_alike(encoder: nn.Module, inputs: Inputs) -> Names:
-    """Products with weights of whose output each row sees its own piece alone, as before the first attention.
-
-    In an input (1, pieces) the embeddings of all pieces but one are no numbers.
-    """
-
-    def spoil(module: nn.Module, arguments: tuple, embedded: Tensor) -> Tensor:
-        return torch.full_like(embedded, math.nan).index_copy(1, torch.tensor([PLACE]), embedded[:, [PLACE]])
-
-    with _outputs(encoder, inputs) as outputs, encoder.get_input_embeddings().register_forward_hook(spoil):
-        encoder(**inputs)
-    seen = {name for name, rows in outputs.items() if rows[0, PLACE].isfinite().all()}
-    return tuple(name for name, module in encoder.named_modules() if name in seen and isinstance(module, nn.Linear))
-
-
-def confirmed(
-    encoder: nn.Module, read_at: Names, alike: Names, inputs: Inputs, positions: Tensor, noise: float
-) -> bool:
+def confirmed(encoder: nn.Module, names: Names, inputs: Inputs, positions: Tensor, noise: float) -> bool:
     """Whether the last states at positions (batch,) are the same, but for a share of the largest state, when spared."""
     every = torch.arange(len(positions))
     whole = encoder(**inputs).last_hidden_state[every, positions]
-    with sparing(encoder, read_at, alike, inputs, positions):
+    with sparing(encoder, names, inputs["input_ids"].shape[1], positions):
         spared = encoder(**inputs).last_hidden_state[every, positions]
     return torch.allclose(whole, spared, rtol=0, atol=noise * whole.abs().max().item())
 
 
 @contextmanager
-def sparing(encoder: nn.Module, read_at: Names, alike: Names, inputs: Inputs, positions: Tensor) -> Iterator[None]:
-    """Inside, some modules run on one row of each input, at positions (batch,), and what they give stands in all rows;
-    others run once on rows of the same piece, place and segment, where most rows are such. In a network of one block
-    some could do either; they run on the row that is asked."""
-    batch, pieces = inputs["input_ids"].shape
-    asked = torch.arange(batch), positions
-    one, kind = _kinds(inputs)
-    alike = () if 2 * len(one) > kind.numel() else tuple(name for name in alike if name not in read_at)
-    with (
-        _between(encoder, read_at, lambda rows: rows[asked].unsqueeze(1), lambda rows: rows.expand(-1, pieces, -1)),
-        _between(encoder, alike, lambda rows: rows.flatten(0, 1)[one], lambda rows: rows[kind]),
-        _OneQuery(asked),
-    ):
+def sparing(encoder: nn.Module, names: Names, pieces: int, positions: Tensor) -> Iterator[None]:
+    """Inside, these modules run on one row of each input, at positions (batch,); what they give stands in all rows."""
+    asked = torch.arange(len(positions)), positions
+    with ExitStack() as stack:
+        for module in map(encoder.get_submodule, names):
+            stack.enter_context(module.register_forward_pre_hook(lambda _, given: (given[0][asked].unsqueeze(1),)))
+            stack.enter_context(module.register_forward_hook(lambda _, given, output: output.expand(-1, pieces, -1)))
+        stack.enter_context(_OneQuery(asked))
         yield
 
 
@@ -88,29 +66,6 @@ class _OneQuery(TorchFunctionMode):
         if mask is not None:
             mask = mask.expand(len(query), -1, query.shape[2], -1)[every, :, positions].unsqueeze(2)
         return function(query[:, :, :1], *given[1:], **named | {"attn_mask": mask}).expand_as(query)
-
-
-def _kinds(inputs: Inputs) -> tuple[Tensor, Tensor]:
-    """A row of each piece, place and segment that there is, and which of these every row is of (batch, pieces)."""
-    keys = inputs["input_ids"]
-    places = torch.arange(keys.shape[1], device=keys.device)
-    for other in (places, inputs.get("token_type_ids", torch.zeros_like(keys))):
-        keys = keys * (other.max() + 1) + other
-    kinds, kind = keys.unique(return_inverse=True)
-    one = torch.empty_like(kinds).scatter_(0, kind.flatten(), torch.arange(kind.numel(), device=kind.device))
-    return one, kind
-
-
-@contextmanager
-def _between(
-    encoder: nn.Module, names: Names, choose: Callable[[Tensor], Tensor], spread: Callable[[Tensor], Tensor]
-) -> Iterator[None]:
-    """Inside, modules read `choose(rows)`, and `spread` of what they give is read."""
-    with ExitStack() as stack:
-        for module in map(encoder.get_submodule, names):
-            stack.enter_context(module.register_forward_pre_hook(lambda module, given: (choose(given[0]),)))
-            stack.enter_context(module.register_forward_hook(lambda module, given, output: spread(output)))
-        yield
 
 
 @contextmanager

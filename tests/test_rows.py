@@ -15,7 +15,6 @@ from bertology_utils.models import load
 
 SENTENCES = [["The", "dogs", "listen", "to", "nobody", "."], ["Nobody", "sings", "."], ["A", "bird", "sings", "."]]
 LAST = "attention.self.query attention.output.dense intermediate.dense output.dense"
-FIRST = "attention.self.query attention.self.key attention.self.value"
 
 
 def without(specimen, **fields):
@@ -29,34 +28,27 @@ def without(specimen, **fields):
 @pytest.mark.parametrize("kind", ["bert", "modernbert", "deberta-v2", "esm"])
 def test_scores_are_those_of_all_rows(kind, variant, tmp_path):
     specimen = load(str(save_model(kind, tmp_path)))
-    whole = pseudo_log_likelihood(without(specimen, read_at=(), alike=()), SENTENCES, variant)
-    assert specimen.anatomy.read_at and specimen.anatomy.alike
+    whole = pseudo_log_likelihood(without(specimen, read_at=()), SENTENCES, variant)
+    assert specimen.anatomy.read_at
     np.testing.assert_allclose(pseudo_log_likelihood(specimen, SENTENCES, variant), whole, rtol=0, atol=1e-4)
 
 
-def test_all_but_keys_and_values_of_the_last_layer_and_the_first_products_are_found(tmp_path):
+def test_all_but_keys_and_values_of_the_last_layer_are_found(tmp_path):
     specimen = load(str(save_model("bert", tmp_path)))
     assert {f"encoder.layer.1.{name}" for name in LAST.split()} <= set(specimen.anatomy.read_at)
     assert all(name.startswith("encoder.layer.1.") for name in specimen.anatomy.read_at)
     assert not any(name.endswith(("key", "value")) for name in specimen.anatomy.read_at)
-    assert set(specimen.anatomy.alike) == {f"encoder.layer.0.{name}" for name in FIRST.split()}
 
 
 def test_weights_of_zero_hide_nothing(tmp_path):
     """Attention that moves nothing today would move something with other weights of the same kind."""
     specimen = load(str(save_model("bert", tmp_path)))
     inputs = {"input_ids": torch.arange(5, 12)[None], "attention_mask": torch.ones(1, 7)}
-    found = [find(specimen.encoder, inputs) for find in (rows.modules_read_at, rows.products_alike)]
+    found = rows.modules_read_at(specimen.encoder, inputs)
     with torch.no_grad():
         for parameter in specimen.encoder.parameters():
             parameter.zero_()
-    assert [find(specimen.encoder, inputs) for find in (rows.modules_read_at, rows.products_alike)] == found
-
-
-def test_rows_that_depend_on_how_much_is_masked_are_not_shared(tmp_path):
-    """ESM-2 scales its embeddings by the share of masks in the input."""
-    specimen = load(str(save_model("esm", tmp_path, token_dropout=True)))
-    assert specimen.anatomy.alike == () and specimen.anatomy.read_at
+    assert rows.modules_read_at(specimen.encoder, inputs) == found
 
 
 def test_a_trial_in_inference_mode_finds_the_same(tmp_path):
@@ -65,9 +57,9 @@ def test_a_trial_in_inference_mode_finds_the_same(tmp_path):
         assert examine(specimen.model, "bert").read_at
 
 
-def test_a_network_of_one_block_runs_no_module_in_both_ways(tmp_path):
+def test_a_network_of_one_block_is_spared_too(tmp_path):
     specimen = load(str(save_model("bert", tmp_path, num_hidden_layers=1)))
-    assert set(specimen.anatomy.read_at) & set(specimen.anatomy.alike)
+    assert specimen.anatomy.read_at
     often = [sentence for sentence in SENTENCES for _ in range(8)]
-    whole = pseudo_log_likelihood(without(specimen, read_at=(), alike=()), often)
+    whole = pseudo_log_likelihood(without(specimen, read_at=()), often)
     np.testing.assert_allclose(pseudo_log_likelihood(specimen, often), whole, rtol=0, atol=1e-4)

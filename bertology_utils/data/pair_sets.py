@@ -13,7 +13,7 @@ from bertology_utils.data.material import EMBEDDED, draw, fits, is_held_out, row
 from bertology_utils.data.readers import split_words
 from bertology_utils.data.rows import Continuation
 from bertology_utils.errors import BertologyError, unknown
-from bertology_utils.language import pairs
+from bertology_utils.language import listed_pairs, pairs
 from bertology_utils.language.pairs import MASK, Cloze, MinimalPair
 
 AGREEMENT_SOURCES = (EMBEDDED, "gulordava", "marvin_linzen")
@@ -200,7 +200,7 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0, source: str = EMBED
     and in all of them it was given more often behind "-a".
     """
     if source == EMBEDDED:
-        return pairs.role_reversal_pairs(n, seed)
+        return listed_pairs.role_reversal_pairs(n, seed)
     items: dict[str, list[Continuation]] = {}
     for row in rows(f"{source}:role"):
         items.setdefault(row.item.split("-")[0], []).append(row)
@@ -222,7 +222,7 @@ def role_clozes(source: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
 def negation_clozes(n: int | None = None, seed: int = 0, source: str = EMBEDDED) -> list[Cloze]:
     """Statements of class with and without `not`, one after the other; for "ettinger" those of her NEG-136-SIMP."""
     if source == EMBEDDED:
-        return pairs.negation_clozes(n, seed)
+        return listed_pairs.negation_clozes(n, seed)
     statements = enumerate(rows(f"{source}:neg-simp"))
     return [_cloze(row, "negation", {"negated": i % 2, "item": i // 2}) for i, row in statements]
 

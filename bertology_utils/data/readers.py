@@ -23,6 +23,7 @@ from bertology_utils.data.rows import (
     WordInContext,
 )
 from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.language.lexicon import article
 from bertology_utils.language.pairs import MinimalPair
 
 # ISO 639-3 names of tatoeba's files for the two-letter codes that the other multilingual sets use.
@@ -193,10 +194,9 @@ def _role(row: dict[str, str], name: str) -> Iterator[Continuation]:
 def _negation(row: dict[str, str], name: str) -> Iterator[Continuation]:
     """Two contexts an item; the article fits the affirmative's target, so that only "not" differs between them."""
     affirmative, negative = row["target_aff"].strip(), row["target_neg"].strip()
-    article = "an" if affirmative[:1].lower() in "aeiou" else "a"
     licensing = f" licensing={row['licensing']}" if row.get("licensing") else ""
     for side, true, false in (("aff", affirmative, negative), ("neg", negative, affirmative)):
-        context = row[f"context_{side}"].replace("(a|an)", article).strip()
+        context = row[f"context_{side}"].replace("(a|an)", article(affirmative)).strip()
         yield Continuation(row["item"], context, (true,), (false,), f"{name} {side}{licensing}")
 
 

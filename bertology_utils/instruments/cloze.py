@@ -126,8 +126,8 @@ def _logits(
     inputs = {name: tensor.to(specimen.model.device) for name, tensor in batch.items()}
     with ExitStack() as stack:
         if positions is not None:
-            spared = specimen.anatomy.read_at, specimen.anatomy.alike
-            stack.enter_context(sparing(specimen.encoder, *spared, inputs, positions))
+            pieces = inputs["input_ids"].shape[1]
+            stack.enter_context(sparing(specimen.encoder, specimen.anatomy.read_at, pieces, positions))
         if choose:
             stack.enter_context(head_sees(specimen.encoder, choose))
         return logits_of(specimen.model(**inputs, return_dict=True))

@@ -1,5 +1,5 @@
-"""Clusters of vectors against labels: k-means, and mutual information as a mean over items. Needs `kmeans`,
-scikit-learn and `probes` (for who reads what).
+"""Clusters of vectors against labels: k-means, and mutual information as a mean over items. Needs numpy, scikit-learn
+and `probes` (for who reads what).
 
 Nothing is trained on labels here. Normalised mutual information is a property of a whole clustering; its
 `information_values` share it out among the items, so that it can be resampled like any other mean.
@@ -10,7 +10,6 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from sklearn.cluster import KMeans
 
-from bertology_utils.instruments import kmeans
 from bertology_utils.instruments.probes import items_of_seeds
 
 RESTARTS = 10  # the best of ten starts counts: the default of the library that jawahar2019what used
@@ -27,21 +26,13 @@ def cluster(
     """
     drawn = items_of_seeds(train.shape[1], len(seeds), groups).numpy()
     found = [
-        [nearest_centre(known[rows], new, clusters, seed, RESTARTS) for seed, rows in zip(seeds, drawn, strict=True)]
+        [
+            KMeans(clusters, n_init=RESTARTS, random_state=seed).fit(known[rows]).predict(new)
+            for seed, rows in zip(seeds, drawn, strict=True)
+        ]
         for known, new in zip(train, test, strict=True)
     ]
     return np.array(found)
-
-
-def nearest_centre(
-    known: np.ndarray, new: np.ndarray, clusters: int, seed: int, restarts: int = RESTARTS
-) -> np.ndarray:
-    """The cluster of each new item, (items,), where k-means has found its centres on the known ones."""
-    found = kmeans.centres(known, clusters, restarts, seed)
-    if found is None:  # an empty cluster, which scikit-learn starts anew elsewhere
-        return KMeans(clusters, n_init=restarts, random_state=seed).fit(known).predict(new)
-    found = found.astype(new.dtype)
-    return (np.square(found).sum(1) - 2 * new @ found.T).argmin(1)
 
 
 def information_values(clusters: Sequence[int], labels: Sequence[Hashable]) -> np.ndarray:

@@ -23,7 +23,9 @@ from bertology_utils.instruments.cloze import (
 )
 from bertology_utils.language.facts import SIZES, Fact, facts
 from bertology_utils.language.items import ITEMS
-from bertology_utils.language.pairs import MinimalPair, role_reversal_pairs
+from bertology_utils.language.lexicon import article
+from bertology_utils.language.listed_pairs import role_reversal_pairs
+from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 
@@ -100,8 +102,7 @@ def cross(template: str, first: str, second: str, targets: tuple[str, str], labe
 
 
 def _words(template: str, subject: str) -> tuple[str, ...]:
-    article = "an" if subject[0] in "aeiou" else "a"
-    return tuple(template.format(x=subject, ax=f"{article} {subject}").split())
+    return tuple(template.format(x=subject, ax=f"{article(subject)} {subject}").split())
 
 
 def _draw(items: list[Crossed], n: int | None, seed: int) -> list[Crossed]:

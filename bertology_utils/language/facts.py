@@ -11,6 +11,7 @@ from random import Random
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_yaml
+from bertology_utils.language.lexicon import article
 
 MASK = "[MASK]"
 
@@ -141,8 +142,8 @@ def _prompt(fact: Fact, template: str) -> Prompt:
     subject = f"the {first}" if fact.relation == "colour" and first in WITH_THE else first
     slots = {
         "x": subject,
-        "ax": _with_article(first),
-        "ay": _with_article(second[0]) if second else "",
+        "ax": f"{article(first)} {first}",
+        "ay": f"{article(second[0])} {second[0]}" if second else "",
         "be": "is" if first in MASS else "are",
     }
     return _fill(template, slots, answer, candidates)
@@ -160,7 +161,3 @@ def _negate(prompt: Prompt) -> Prompt | None:
         return None
     words = (*prompt.words[: where + 1], "not", *prompt.words[where + 1 :])
     return Prompt(words, words.index(MASK), prompt.answer, prompt.candidates, prompt.template)
-
-
-def _with_article(word: str) -> str:
-    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

@@ -116,6 +116,11 @@ def with_suffix(word: str, suffix: str, doubled: bool) -> str:
     return word + suffix
 
 
+def article(word: str) -> str:
+    """The indefinite article of a word as it is written."""
+    return "an" if word[:1].lower() in tuple(VOWELS) else "a"
+
+
 def parse_noun(entry: str, kind: str) -> Noun:
     """Read `child/children`, `milk*` or `dog`."""
     if entry.endswith("*"):

@@ -1,4 +1,4 @@
-"""Minimal pairs and paired clozes: agreement, polarity items, reflexives, determiners, role reversal and negation.
+"""Minimal pairs of the grammar: agreement, polarity items, reflexives, determiners; and the form of a cloze.
 
 It depends on `grammar` (phrases) and knows nothing of models: a pair is two word sequences and the place to look at.
 """
@@ -6,13 +6,10 @@ It depends on `grammar` (phrases) and knows nothing of models: a pair is two wor
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import product
-from random import Random
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.grammar import FINITE_BE, LIVING, LOCATIVES, PLACE_ROLE, Grammar
 from bertology_utils.language.grammar_trees import Phrase, Sentence, Word
-from bertology_utils.language.items import ITEMS
 from bertology_utils.language.lexicon import Verb
 
 MASK = "[MASK]"
@@ -394,65 +391,3 @@ def _determiner_pair(grammar: Grammar, adjectives: int, number: str) -> MinimalP
         "determiner-noun",
         {"adjectives": adjectives, "number": number, "determiner": determiner},
     )
-
-
-# Fixed lists: roles and negation --------------------------------------------------------------------------------------
-
-
-def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair]:
-    """Likely and reversed roles: "he knew which mouse the cat had chased" / "... which cat the mouse had chased".
-
-    After ettinger2019what; at most four frames for each of the listed events, shuffled; `focus` is the verb.
-    The words are not split. `condition`: `frame`, `verb`, and `event`, which its frames share.
-    """
-    frames = {
-        "active": "the A V the P .",
-        "passive": "the P was V by the A .",
-        "relative": "the P that the A V is here .",
-        "question": "he knew which P the A had V .",
-    }
-    pairs = []
-    for (agent, verb, patient), (name, frame) in product(_table("roles"), frames.items()):
-        good = tuple({"A": agent, "V": verb, "P": patient}.get(word, word) for word in frame.split())
-        bad = tuple({agent: patient, patient: agent}.get(word, word) for word in good)
-        conditions = {"frame": name, "verb": verb, "event": f"{agent} {verb} {patient}"}
-        pairs.append(MinimalPair(good, bad, good.index(verb), "role-reversal", conditions))
-    Random(seed).shuffle(pairs)
-    return pairs[:n]
-
-
-def negation_clozes(n: int | None = None, seed: int = 0) -> list[Cloze]:
-    """`a robin is a [MASK] .` and `a robin is not a [MASK] .`, one after the other (ettinger2019what).
-
-    `n` counts items (two clozes each). The true word of the negated cloze is the false one of the affirmative.
-    `condition`: `negated` (0 or 1) and `item`, which the two share.
-    """
-    rows = classified_things()
-    Random(seed).shuffle(rows)
-    clozes = []
-    for item, (thing, category, wrong) in enumerate(rows[:n]):
-        for negated in (0, 1):
-            words = (_article(thing), thing, "is", *["not"] * negated, _article(category), MASK, ".")
-            true, false = (wrong, category) if negated else (category, wrong)
-            clozes.append(Cloze(words, len(words) - 2, true, false, "negation", {"negated": negated, "item": item}))
-    return clozes
-
-
-def classified_things() -> list[tuple[str, str, str]]:
-    """A thing, its class, and the class of the thing half of the list away, which takes the same article."""
-    rows = [(thing, kind) for kind, things in ITEMS["classes"].items() for thing in things.split()]
-    found = []
-    for article in ("a", "an"):
-        alike = [row for row in rows if _article(row[1]) == article]
-        far = alike[len(alike) // 2 :] + alike[: len(alike) // 2]
-        found += [(*row, wrong) for row, (_, wrong) in zip(alike, far, strict=True)]
-    return found
-
-
-def _article(word: str) -> str:
-    return "an" if word[0] in "aeiou" else "a"
-
-
-def _table(name: str) -> list[list[str]]:
-    """The rows of a written list, as words."""
-    return [row.split() for row in ITEMS[name]]

@@ -18,6 +18,7 @@ from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import fill_in, focus_preference, hits_at, preferred
 from bertology_utils.language.facts import InventedPerson
 from bertology_utils.language.grammar import Grammar, Sentence
+from bertology_utils.language.lexicon import article
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
@@ -74,8 +75,7 @@ def stories(sentences: Sequence[Sentence], n: int, seed: int = 0) -> list[tuple[
     made = []
     for noun in rng.choice(nouns, n):
         first, second = (mentions[noun][i] for i in rng.choice(len(mentions[noun]), 2, replace=False))
-        article = "an" if noun[0] in "aeiou" else "a"
-        made.append((_with_determiner(*first, article), _with_determiner(*second, "the")))
+        made.append((_with_determiner(*first, article(noun)), _with_determiner(*second, "the")))
     return made
 
 

@@ -9,7 +9,7 @@ from bertology_utils.data import pair_sets
 from bertology_utils.data import registry as data
 from bertology_utils.data.material import is_held_out
 from bertology_utils.errors import BertologyError
-from bertology_utils.language import pairs
+from bertology_utils.language import listed_pairs, pairs
 from bertology_utils.studies.syntax import clozes as syntax_clozes
 from bertology_utils.studies.syntax import polarity_methods
 from bertology_utils.studies.syntax import probing as syntax_probes
@@ -94,8 +94,8 @@ def folder(tmp_path, monkeypatch):
 def test_embedded_pairs_are_the_generated_ones():
     assert pair_sets.agreement_pairs(6, 1, seed=3, split="test") == pairs.agreement_pairs(6, 1, seed=3, split="test")
     assert pair_sets.npi_pairs(4, "scope", seed=2, split="test") == pairs.npi_pairs(4, "scope", seed=2, split="test")
-    assert pair_sets.role_reversal_pairs(5, 1) == pairs.role_reversal_pairs(5, 1)
-    assert pair_sets.negation_clozes(5, 1) == pairs.negation_clozes(5, 1)
+    assert pair_sets.role_reversal_pairs(5, 1) == listed_pairs.role_reversal_pairs(5, 1)
+    assert pair_sets.negation_clozes(5, 1) == listed_pairs.negation_clozes(5, 1)
 
 
 def test_nonsense_excludes_copulas_and_the_sentences_it_was_made_from(folder):

@@ -7,7 +7,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.instruments import crossed_clozes as crossed
 from bertology_utils.instruments.cloze import CandidateScores, focus_preference, preferred
 from bertology_utils.language.items import ITEMS
-from bertology_utils.language.pairs import role_reversal_pairs
+from bertology_utils.language.listed_pairs import role_reversal_pairs
 
 
 def scored(monkeypatch, score) -> None:

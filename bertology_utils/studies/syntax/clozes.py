@@ -18,7 +18,9 @@ from bertology_utils.instruments import cloze
 from bertology_utils.instruments.crossed_clozes import role_sensitivity
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.language.items import ITEMS
-from bertology_utils.language.pairs import Cloze, classified_things
+from bertology_utils.language.lexicon import article
+from bertology_utils.language.listed_pairs import classified_things
+from bertology_utils.language.pairs import Cloze
 from bertology_utils.language.perturbations import (
     Perturbed,
     drop_words,
@@ -168,7 +170,7 @@ def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
     so that the spread is no effect of choosing; samples over classes, because a template may favour one. `majority` is
     the share of the most frequent class.
     """
-    known = [(thing, kind) for thing, kind, _ in classified_things() if _article(kind) == "a"]
+    known = [(thing, kind) for thing, kind, _ in classified_things() if article(kind) == "a"]
     known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None]
     classes = sorted({category for _, category in known})
     table = np.stack([_hits(specimen, template, known, classes) for template in CLASS_TEMPLATES])
@@ -191,13 +193,9 @@ def by_template(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _hits(specimen: Specimen, template: str, known: Sequence[tuple[str, str]], classes: Sequence[str]) -> np.ndarray:
-    sentences = [template.format(x=x, ax=f"{_article(x)} {x}", an="a").split() for x, _ in known]
+    sentences = [template.format(x=x, ax=f"{article(x)} {x}", an="a").split() for x, _ in known]
     completions = cloze.fill_in(specimen, sentences, classes, k=1)
     return cloze.hits_at(specimen, completions, [[y] for _, y in known]).astype(float)
-
-
-def _article(word: str) -> str:
-    return "an" if word[0] in "aeiou" else "a"
 
 
 def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str = EMBEDDED) -> dict[str, np.ndarray]:
