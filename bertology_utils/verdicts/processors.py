@@ -9,11 +9,11 @@ that does to verdicts is kept in `results/processors.csv`, one line a claim.
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bertology_utils.files import read_csv, updating, write_csv
+from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.project import Job
 from bertology_utils.verdicts.predictions import NOT_TESTABLE
 
@@ -84,9 +84,9 @@ def write(path: Path, rows: Sequence[Compared]) -> None:
     """Adds rows to a csv file in place of earlier ones of the same claims, models and profiles, sorted."""
     with updating(path):
         kept = {(row.profile, row.model, row.chapter, row.claim): row for row in (*read(path), *rows)}
-        write_csv(path, (asdict(kept[key]) for key in sorted(kept)), [field.name for field in fields(Compared)])
+        write_rows(path, [kept[key] for key in sorted(kept)], Compared)
 
 
 def read(path: Path) -> list[Compared]:
     """The rows of a csv file, none where there is no file."""
-    return [Compared(**row | {"moved": float(row["moved"])}) for row in read_csv(path)]
+    return read_rows(path, Compared)
