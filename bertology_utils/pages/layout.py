@@ -90,8 +90,14 @@ def recorded_line(results: Sequence[Mapping[str, Any]]) -> str:
 
 
 def stamped(notebook: Notebook) -> Notebook:
-    """The notebook with one line at its end that says when, on what and from which commit it was run."""
+    """The notebook with a line at its end that says when, on what and from which commit it was run, and with one below
+    its introduction that says how long it takes to read, and took to run."""
     if run := notebook.get("metadata", {}).get("bertology"):
+        texts = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+        words = sum(len(text.split()) for text in texts)
+        opening = next(cell for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+        minutes = render("minutes.md", words=words, seconds=run.get("seconds"))
+        opening["source"] = f"{texts[0]}\n\n{minutes}"
         cell = {"cell_type": "markdown", "id": "run-stamp", "metadata": {}, "source": render("run_stamp.md", run=run)}
         notebook["cells"].append(cell)
     return notebook

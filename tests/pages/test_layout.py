@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertology_utils.pages.layout import HIDDEN, laid_out, only_tells
+from bertology_utils.pages.layout import HIDDEN, laid_out, only_tells, stamped
 
 
 def cell(source, kind="code", outputs=()):
@@ -46,3 +46,11 @@ def test_parameters_are_not_shown():
 def test_a_chapter_without_an_answer_stays_in_its_order():
     cells = [cell("# Title", "markdown"), cell("x = 1")]
     assert [c["source"] for c in laid_out({"cells": list(cells)})["cells"]] == ["# Title", "x = 1"]
+
+
+def test_minutes_of_reading_and_running_are_computed():
+    run = {"model": "m", "profile": "live", "seconds": 90.0}
+    cells = [cell("# Title", "markdown"), cell("x = 1"), cell("word " * 1000, "markdown")]
+    opening, _, _, end = stamped({"cells": cells, "metadata": {"bertology": run}})["cells"]
+    assert "reading 5, running 1.5" in opening["source"] and opening["source"].startswith("# Title\n\n")
+    assert "90 seconds" in end["source"] and stamped({"cells": [], "metadata": {}})["cells"] == []
