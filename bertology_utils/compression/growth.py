@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from bertology_utils.absent import Absent
 from bertology_utils.compression.outlier_effects import deviations
 from bertology_utils.compression.outliers import deviating, outlier_dimensions
 from bertology_utils.compression.scorecard import count, prune_everywhere, with_model
@@ -113,14 +114,24 @@ class Growth:
         """Constructions that the model at `index` judges above chance: the lower end of its interval is over a half."""
         return [kind for kind, judged in self.judged.items() if mean_interval(judged[index]).low > 0.5]
 
-    def larger_better(self) -> np.ndarray:
-        """For each construction the share of pairs of models of which the later scores higher; (constructions,)."""
-        means = [judged.mean(1) for judged in self.judged.values()]
-        return np.array([np.mean([(1 + np.sign(b - a)) / 2 for a, b in combinations(scores, 2)]) for scores in means])
+    def larger_better(self) -> dict[str, float]:
+        """Of the pairs of models that score differently, the share in which the later scores higher, by construction.
 
-    def larger_better_samples(self) -> UnitSamples:
+        Where all models score the same, as at the ceiling, nothing is compared and the construction is left out.
+        """
+        found = {}
+        for kind, judged in self.judged.items():
+            differences = [b - a for a, b in combinations(judged.mean(1), 2) if a != b]
+            if differences:
+                found[kind] = float(np.mean(np.array(differences) > 0))
+        return found
+
+    def larger_better_samples(self) -> UnitSamples | Absent:
         """`larger_better` by `phenomenon`: constructions of one phenomenon turn out alike."""
-        return by_unit(self.larger_better(), list(map(phenomenon, self.judged)))
+        found = self.larger_better()
+        if not found:
+            return Absent("No construction tells these models apart.")
+        return by_unit(list(found.values()), list(map(phenomenon, found)))
 
     def two_largest(self) -> dict[str, UnitSamples]:
         """Judgements of agreement by the last two models, `smaller` and `larger`; samples over word forms."""

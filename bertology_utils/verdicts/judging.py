@@ -36,12 +36,15 @@ from bertology_utils.verdicts.predictions import (
     without_say,
 )
 
+FEWEST = 3  # twins of which each may stand in the model's place
+
 
 @dataclass(frozen=True)
 class Tested:
     """A claim's verdict on one model, the judgements of the model and of its untrained twins, and the model's lead.
 
-    `in_place` are the verdicts on the twins, each in the model's place beside the others, where there are others.
+    `in_place` are the verdicts on the twins, each in the model's place beside the others, where there are two of them,
+    which tell how much untrained networks differ.
     """
 
     verdict: str
@@ -69,7 +72,7 @@ def needed(claim: Claim, samples: Mapping[str, Any]) -> dict[str, np.ndarray]:
 def judge_claim(claim: Claim, samples: Mapping[str, Any], twins: Sequence[Mapping[str, Any]]) -> Tested:
     """Judges a claim on the samples of a model and of its untrained twins (or of another control)."""
     tested = _judged(claim, samples, twins)
-    if not claim.specific or len(twins) < 2:
+    if not claim.specific or len(twins) < FEWEST:
         return tested
     others = ([twin for twin in twins if twin is not own] for own in twins)
     verdicts = (_judged(claim, own, rest).verdict for own, rest in zip(twins, others, strict=True))

@@ -23,20 +23,22 @@ def attention_effects(
     """What tuning did to attention maps, mean over tasks.
 
     1 - cosine of the flattened maps before and after (kovaleva2019revealing): `by_layer` (layers, sentences); of the
-    `last` layer, the `last_but_one` and the `strongest_other`, the one of the rest that changed most (0 if there is
-    none), (seeds, sentences) each. Growth of the share of attention in the last two layers, (seeds, sentences) each:
-    `sep_shift` on [SEP], `relation_shift` of words on their grammatical heads and dependents.
+    `last` layer, the `last_but_one` and the `strongest_other`, the one of the rest that changed most (absent if
+    there is none), (seeds, sentences) each. Growth of the share of attention in the last two layers, (seeds, sentences)
+    each: `sep_shift` on [SEP], `relation_shift` of words on their grammatical heads and dependents.
     """
     runs = [run for name in TASKS for run in conditions.runs[name]]
     effects = comparisons.attention_effects(specimen, runs, sentences)
     mean = {name: np.mean(np.split(values, len(TASKS)), axis=0) for name, values in effects.items()}
     change = mean["change"]  # (seeds, sentences, layers)
-    others = change[..., :-2] if change.shape[-1] > 2 else np.zeros_like(change[..., :1])
+    others = change[..., :-2]
     return {
         "by_layer": change.mean(0).T,
         "last": change[..., -1],
         "last_but_one": change[..., -2],
-        "strongest_other": others[..., others.mean((0, 1)).argmax()],
+        "strongest_other": others[..., others.mean((0, 1)).argmax()]
+        if others.size
+        else Absent("It needs three layers."),
         **{f"{target}_shift": mean[target][..., -2:].mean(-1) for target in comparisons.TARGETS},
     }
 

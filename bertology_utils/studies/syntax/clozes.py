@@ -39,37 +39,59 @@ def negation(specimen: Specimen, adverb: str = "often", source: str = EMBEDDED) 
     """Category statements with and without `not` (ettinger2019what), over the covered items.
 
     `affirmative` and `negated` say whether the true class beats the false one (under negation the false class becomes
-    the true answer), `unchanged` whether the class that wins is the same in both; `unigram` whether the true class of
-    the affirmative statement wins without any context; `correlation_not` and `correlation_adverb` are Spearman's
-    between the whole distributions with and
-    without `not`, or with and without another adverb in its place.
+    the true answer), `unchanged` whether the class that wins is the same in both, over pairs of things that swap their
+    classes (`_swapped`), as samples of pairs of classes; `unigram` whether the true class of the affirmative statement
+    wins without any context; `correlation_not` and `correlation_adverb` are Spearman's between the whole distributions
+    with and without `not`, or with and without another adverb in its place.
     """
     clozes = negation_clozes(source=source)
     plain, negated = clozes[::2], clozes[1::2]
     other = [tuple(adverb if word == "not" else word for word in c.words) for c in negated]
-    right = [_sensitivity(specimen, part) for part in (plain, negated)]
-    usable = ~np.isnan(right[0]) & ~np.isnan(right[1])
+    margins = np.array([_margins(specimen, part) for part in (plain, negated)])
+    pairs, classes = _swapped(plain, ~np.isnan(margins).any(0))
+    right = margins[:, pairs].sum(-1) > 0  # (2, pairs)
     first, second, third = (
         cloze.masked_distributions(specimen, sentences)
         for sentences in ([c.words for c in plain], [c.words for c in negated], other)
     )
     return {
-        "affirmative": right[0][usable],
-        "negated": right[1][usable],
-        "unchanged": (right[0] != right[1])[usable].astype(float),
-        "unigram": _without_context(specimen, plain)[usable],
+        **{name: by_unit(values, classes) for name, values in zip(("affirmative", "negated"), right, strict=True)},
+        "unchanged": by_unit(right[0] != right[1], classes),
+        "unigram": _without_context(specimen, plain)[~np.isnan(margins[0])],
         "correlation_not": cloze.compare_distributions(first, second, ["spearman"])["spearman"],
         "correlation_adverb": cloze.compare_distributions(first, third, ["spearman"])["spearman"],
     }
 
 
+def _swapped(items: Sequence[Cloze], usable: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Rows of usable items that swap their words (a robin is a bird and no toy, a doll a toy and no bird), (pairs, 2),
+    and the words of each pair: over both, how usual a word is cancels. Where none do, each item is its own pair."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for place in np.flatnonzero(usable).tolist():
+        places.setdefault((items[place].true, items[place].false), []).append(place)
+    found = [
+        (pair, f"{true} {false}")
+        for (true, false), own in places.items()
+        if true < false
+        for pair in zip(own, places.get((false, true), []), strict=False)
+    ]
+    found = found or [((place, place), str(place)) for place in np.flatnonzero(usable).tolist()]
+    return np.array([pair for pair, _ in found]), [words for _, words in found]
+
+
 def _sensitivity(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
     """P(true) > P(false) for each item: 0/1, NaN where a word is not one piece."""
+    margins = _margins(specimen, items)
+    return np.where(np.isnan(margins), np.nan, margins > 0)
+
+
+def _margins(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
+    """log P(true) - log P(false) of each item, in nats; NaN where a word is not one piece."""
     scores = cloze.word_log_probability(
         specimen, [c.words for c in items], [c.focus for c in items], [(c.true, c.false) for c in items]
     )
     values = scores.log_probabilities
-    return np.where(scores.covered, values[:, 0] > values[:, 1], np.nan)
+    return np.where(scores.covered, values[:, 0] - values[:, 1], np.nan)
 
 
 def _without_context(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
@@ -166,15 +188,15 @@ def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
     """Classes of things through ten paraphrases: `table (templates, facts)` of hits at 1 among the classes, 0/1.
 
     Only classes that take "a" are asked and offered, or the article before the blank would tell.
-    `best_template` and `worst_template` are chosen on one half of the facts and scored on the other, both ways round,
-    so that the spread is no effect of choosing; samples over classes, because a template may favour one. `majority` is
-    the share of the most frequent class.
+    `best_template` and `worst_template` are chosen on half of the classes and scored on the others, both ways round, so
+    that the spread is no effect of choosing; samples over classes, because a template may favour one. `majority` is the
+    share of the most frequent class.
     """
     known = [(thing, kind) for thing, kind, _ in classified_things() if article(kind) == "a"]
     known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None]
     classes = sorted({category for _, category in known})
     table = np.stack([_hits(specimen, template, known, classes) for template in CLASS_TEMPLATES])
-    even = np.arange(len(known)) % 2 == 0
+    even = np.array([classes.index(kind) % 2 == 0 for _, kind in known])
     found = {"best_template": np.zeros(len(known)), "worst_template": np.zeros(len(known))}
     for chosen_on in (even, ~even):
         means = table[:, chosen_on].mean(1)
@@ -203,7 +225,8 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
 
     `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word
     against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study.
-    The samples of `role_sensitivity` are over events, whose two sentences hold the same words. `pragmatic_unigram` and
+    The samples of `role_sensitivity` are over events, whose two sentences hold the same words, those of
+    `negation_sensitivity` over pairs of classes, as of `negation`'s `affirmative`. `pragmatic_unigram` and
     `negation_unigram` are what the better word is worth without any context.
     """
     roles = role_reversal_pairs(n, source=source)
@@ -223,6 +246,9 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
     for name, items in (("pragmatic", stories), ("negation", affirmative)):
         right, alone = _sensitivity(specimen, items), _without_context(specimen, items)
         found |= {f"{name}_{key}": x[~np.isnan(right)] for key, x in (("sensitivity", right), ("unigram", alone))}
+    margins = _margins(specimen, affirmative)
+    pairs, classes = _swapped(affirmative, ~np.isnan(margins))
+    found["negation_sensitivity"] = by_unit(margins[pairs].sum(-1) > 0, classes)
     return found | {"role_sensitivity": role_sensitivity(specimen, roles)}
 
 

@@ -90,3 +90,11 @@ def test_a_repeated_run_has_no_luck():
     assert spread_samples(repeated)["run_spread"].mean() == 0
     assert list(luck.sorted_accuracies(series)) == ["other starts", "other orders", "both"]
     assert luck.told(series).count("a standard deviation of") == 3
+
+
+def test_two_layers_have_no_other_one(monkeypatch, conditions, tiny_eager):
+    change = np.full((len(conditions.runs[TASKS[0]]) * len(TASKS), 3, 2), 0.1)
+    effects = dict.fromkeys(("change", "sep", "relation"), change)
+    monkeypatch.setattr(what_changed.comparisons, "attention_effects", lambda *_: effects)
+    found = what_changed.attention_effects(tiny_eager, conditions, [])
+    assert isinstance(found["strongest_other"], Absent) and found["last"].mean() == pytest.approx(0.1)

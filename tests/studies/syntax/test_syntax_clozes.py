@@ -1,10 +1,12 @@
 """Choosing is crossed with scoring, items are well formed, and the experiments name what predictions need."""
 
 import numpy as np
+import pytest
 
 from bertology_utils.data import material
 from bertology_utils.instruments import cloze
 from bertology_utils.language.grammar_trees import Sentence
+from bertology_utils.language.listed_pairs import classified_things
 from bertology_utils.language.perturbations import Perturbed
 from bertology_utils.studies.syntax import clozes
 
@@ -12,8 +14,8 @@ from bertology_utils.studies.syntax import clozes
 def test_templates_are_chosen_on_the_other_half(tiny, monkeypatch):
     def hits(specimen, template, known, classes):
         place = clozes.CLASS_TEMPLATES.index(template)
-        even = np.arange(len(known)) % 2 == 0
-        # template 1 is right on even facts only: whoever chose and scored on the same half would find it perfect
+        even = np.array([classes.index(kind) % 2 == 0 for _, kind in known])
+        # template 1 is right on half of the classes: whoever chose and scored on the same half would find it perfect
         return np.where(even, place == 1, place == 2).astype(float)
 
     monkeypatch.setattr(clozes, "_hits", hits)
@@ -39,12 +41,12 @@ def test_stories_end_in_a_mask_and_have_three_words_to_compare():
 
 def test_every_experiment_gives_the_samples_of_its_prediction(tiny):
     negation = clozes.negation(tiny)
-    assert negation["affirmative"].shape == negation["negated"].shape and len(negation["affirmative"])
-    np.testing.assert_array_equal(negation["unchanged"], negation["affirmative"] + negation["negated"] == 1)
-    assert negation["unigram"].shape == negation["affirmative"].shape
+    right, wrong, unchanged = (negation[name] for name in ("affirmative", "negated", "unchanged"))
+    assert right.shape == wrong.shape == unchanged.shape and len(right) < len(negation["unigram"])
     suite = clozes.psycholinguistic_suite(tiny, 8)
     roles = suite.pop("role_sensitivity")
-    assert len(suite) == 7 and all(np.isin(v, (0, 1)).all() for v in suite.values())
+    assert len(suite) == 7 and len(suite.pop("negation_sensitivity")) < len(suite["negation_unigram"])
+    assert all(np.isin(v, (0, 1)).all() for v in suite.values())
     assert len(roles) < 8, "frames of one event are one unit"
 
 
@@ -110,3 +112,19 @@ def test_the_article_before_the_blank_is_the_same_for_every_class(tiny, monkeypa
 def test_templates_are_named_by_one_of_their_facts(tiny):
     found = clozes.by_template({"table": np.eye(10)})
     assert found["a robin is a [MASK] ."][0] == 1 and len(found) == 10
+
+
+@pytest.mark.parametrize("knows", [True, False])
+@pytest.mark.parametrize("heeds", [True, False])
+def test_negation_is_seen_through_how_usual_classes_are(tiny, monkeypatch, knows, heeds):
+    """A model that likes some classes far more than others: does it know the class, and does it heed `not`?"""
+    usual = np.random.default_rng(0).normal(0, 8, 400)
+    names = {kind: place for place, kind in enumerate(sorted({kind for _, kind, _ in classified_things()}))}
+
+    def margins(specimen, items):
+        known = [(1 if knows else -1) * (-1 if "not" in item.words and not heeds else 1) for item in items]
+        return np.array([usual[names[item.true]] - usual[names[item.false]] for item in items]) + known
+
+    monkeypatch.setattr(clozes, "_margins", margins)
+    found = clozes.negation(tiny)
+    assert found["affirmative"].mean() == float(knows) and found["unchanged"].mean() == float(not heeds)
