@@ -72,9 +72,12 @@ def by_unit(values: Sequence[float] | np.ndarray, units: Sequence[str] | Sequenc
 
     Items that share their things are not independent: 120 pairs of 16 things know of 16 things. `units` names the one
     of each item, or k of them, alike for all. A unit's value is the mean plus k times how far its own items lie off it
-    (Hajek's projection): the mean stays that of the items, and the spread is what other things would have given.
+    (Hajek's projection): the mean stays that of the items, and the spread is what other things would have given. No
+    items have no units.
     """
     values, parts = np.asarray(values, dtype=float), np.array(units)
+    if not values.shape[-1]:
+        return _made_of(values, 0)
     parts = parts.reshape(len(parts), -1)
     names, places = np.unique(parts, return_inverse=True)
 

@@ -92,12 +92,13 @@ def recorded_line(results: Sequence[Mapping[str, Any]]) -> str:
 def stamped(notebook: Notebook) -> Notebook:
     """The notebook with a line at its end that says when, on what and from which commit it was run, and with one below
     its introduction that says how long it takes to read, and took to run."""
-    if run := notebook.get("metadata", {}).get("bertology"):
-        texts = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
-        words = sum(len(text.split()) for text in texts)
-        opening = next(cell for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    run = notebook.get("metadata", {}).get("bertology")
+    prose = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    if run and prose:
+        words = sum(len("".join(cell["source"]).split()) for cell in prose)
         minutes = render("minutes.md", words=words, seconds=run.get("seconds"))
-        opening["source"] = f"{texts[0]}\n\n{minutes}"
+        prose[0]["source"] = "".join(prose[0]["source"]) + f"\n\n{minutes}"
+    if run:
         cell = {"cell_type": "markdown", "id": "run-stamp", "metadata": {}, "source": render("run_stamp.md", run=run)}
         notebook["cells"].append(cell)
     return notebook

@@ -76,7 +76,7 @@ def _swapped(items: Sequence[Cloze], usable: np.ndarray) -> tuple[np.ndarray, li
         for pair in zip(own, places.get((false, true), []), strict=False)
     ]
     found = found or [((place, place), str(place)) for place in np.flatnonzero(usable).tolist()]
-    return np.array([pair for pair, _ in found]), [words for _, words in found]
+    return np.array([pair for pair, _ in found], int).reshape(-1, 2), [words for _, words in found]
 
 
 def _sensitivity(specimen: Specimen, items: Sequence[Cloze]) -> np.ndarray:
