@@ -9,8 +9,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # here and in child processes: ot
 import pytest
 import torch
 from hub_cache import KINDS, add_to_cache, use_only
+from hypothesis import HealthCheck, settings
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForPreTraining, PreTrainedTokenizerFast
+
+# `pytest --hypothesis-profile fuzz` tries the same properties for minutes.
+settings.register_profile(
+    "tests", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.register_profile("fuzz", settings.get_profile("tests"), max_examples=20_000)
+settings.load_profile("tests")
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 

@@ -1,7 +1,7 @@
 """The treebank reader: what it keeps, and that every fault is told with file and line."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertology_utils.data.conllu import read_conllu
@@ -108,7 +108,6 @@ PIECES = (
 
 
 @given(text=st.lists(st.sampled_from(PIECES), max_size=60).map("".join) | st.text(max_size=100))
-@settings(max_examples=200, deadline=None)
 def test_any_text_is_a_treebank_or_refused_with_its_line(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("conllu") / "any.conllu"
     path.write_text(text, encoding="utf-8", newline="")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertology_utils.data.suites import Formula, Passage, read_suite
@@ -142,7 +142,6 @@ def test_a_folder_is_all_of_its_files(tmp_path):
 
 
 @given(text=st.text(max_size=200), name=st.sampled_from(["p.jsonl", "p.json", "p.tsv", "p.csv", "p.txt"]))
-@settings(max_examples=150, deadline=None)
 def test_any_text_is_read_or_refused(tmp_path_factory, text, name):
     path = tmp_path_factory.mktemp("suite") / name
     path.write_text(text, encoding="utf-8", newline="")
@@ -153,7 +152,6 @@ def test_any_text_is_read_or_refused(tmp_path_factory, text, name):
 
 
 @given(text=st.text(alphabet="()[]<>=&|+-*;%ab12 .", max_size=60))
-@settings(max_examples=300, deadline=None)
 def test_any_prediction_is_read_or_refused(tmp_path_factory, text):
     try:
         rule = Formula(text, tmp_path_factory.getbasetemp())
