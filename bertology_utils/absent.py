@@ -1,4 +1,4 @@
-"""A measurement that a model does not allow, such as a cloze without a masked-LM head. Depends on nothing.
+"""A measurement that a model does not allow, such as a cloze without a masked-LM head. Depends on `errors` alone.
 
 As with a missing number, whatever is computed from it is missing too: a chapter's cells run on any model, figures and
 sentences of it are left out, and its claims are recorded as not testable, with the reason.
@@ -7,6 +7,10 @@ sentences of it are left out, and its claims are recorded as not testable, with 
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
+
+import numpy as np
+
+from bertology_utils.errors import NotAskable
 
 
 class Absent:
@@ -62,3 +66,25 @@ def unless_absent(function: Callable[..., Any]) -> Callable[..., Any]:
         return None
 
     return made
+
+
+def asked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of which is absent what the model cannot be asked: all, or the samples in which no item is left."""
+
+    @wraps(function)
+    def found(*arguments: Any, **options: Any) -> Any:
+        try:
+            result = function(*arguments, **options)
+        except NotAskable as error:
+            return Absent(str(error))
+        if not isinstance(result, dict):
+            return result
+        return {
+            name: Absent(f"no item of '{name}' can be asked") if _empty(part) else part for name, part in result.items()
+        }
+
+    return found
+
+
+def _empty(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.size == 0

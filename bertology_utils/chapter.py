@@ -17,7 +17,7 @@ from IPython.display import HTML, Markdown, display
 from transformers.utils import logging as transformers_logging
 
 from bertology_utils import figures
-from bertology_utils.absent import Absent, absent_in
+from bertology_utils.absent import Absent, absent_in, asked
 from bertology_utils.data.material import EMBEDDED, sources
 from bertology_utils.data.registry import identity as data_identity
 from bertology_utils.errors import BertologyError, unknown
@@ -112,11 +112,8 @@ class Chapter:
         count = 1 if self.profile == "smoke" else twins
         specimens = (*pair, *self._other_twins(count, eager))
         if after is None:
-            model, own, *others = map(evaluate, specimens)
-        else:
-            model, own, *others = map(evaluate, specimens, (after.model, after.twin, *after.others))
-        missing = (side for side in (model, own) if isinstance(side, Absent))
-        return next(missing, Runs(model, own, tuple(others)))
+            return Runs.of(*map(asked(evaluate), specimens))
+        return Runs.of(*map(asked(evaluate), specimens, (after.model, after.twin, *after.others)))
 
     def _other_twins(self, count: int, eager: bool) -> Iterator[Specimen]:
         for i in range(1, count):
@@ -160,6 +157,9 @@ class Chapter:
         if None in twins:
             raise BertologyError(f"The claim '{identity}' is tested without a control.")
         used = [needed(claim, own) for own in (samples, *twins)]
+        if absent := absent_in(used):
+            self.not_testable(identity, absent.reason)
+            return absent
         tested = judge_claim(claim, used[0], used[1:])
         kept, *twins_kept = [{name: packed(array) for name, array in own.items()} for own in used]
         size = _size(claim, tested, used[0])

@@ -18,6 +18,13 @@ class BertologyError(Exception):
     """A mistake in the input, told in one or two clear lines."""
 
 
+class NotAskable(BertologyError):
+    """What a model cannot be asked, because it knows too few words as single pieces or takes shorter inputs only.
+
+    A chapter leaves out what depends on it, and goes on.
+    """
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> BertologyError:
     """The error for a name that is not among the `known` ones, with the nearest of them."""
     known = sorted(known)

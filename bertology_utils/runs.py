@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bertology_utils import figures
-from bertology_utils.absent import Absent, absent_in
+from bertology_utils.absent import Absent, absent_in, asked
 from bertology_utils.figures import Figure
 from bertology_utils.verdicts.claims import claim_by_id
 
@@ -29,13 +29,19 @@ class Runs:
     def _ipython_display_(self) -> None:
         """A cell that ends with it shows nothing: figures and sentences show what it holds."""
 
-    def map(self, function: Callable[[Any], Any]) -> "Runs":
-        """A function of each side."""
-        return Runs(*map(function, (self.model, self.twin)), tuple(map(function, self.others)))
+    def map(self, function: Callable[[Any], Any]) -> "Runs | Absent":
+        """A function of each side; where it is absent for one, all is."""
+        return Runs.of(*map(asked(function), (self.model, self.twin, *self.others)))
 
-    def __getitem__(self, name: Any) -> "Runs":
+    def __getitem__(self, name: Any) -> "Runs | Absent":
         """One sample of each side, or one part of a sample."""
         return self.map(lambda side: side[name])
+
+    @classmethod
+    def of(cls, *sides: Any) -> "Runs | Absent":
+        """The model's side, its twin's and those of further twins; where one is absent, all is."""
+        model, twin, *others = sides
+        return next((side for side in sides if isinstance(side, Absent)), cls(model, twin, tuple(others)))
 
     @classmethod
     def joined(cls, **named: Any) -> "Runs | Absent":

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from bertology_utils.anatomy import segment_types
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.models import Specimen
 
 Words = Sequence[str]
@@ -97,7 +97,7 @@ def _encoding(specimen: "Specimen", encoded, index: int, first_words: int) -> En
     if first_words == 0:
         raise BertologyError("A sentence without words cannot be encoded.")
     if len(ids) > specimen.max_pieces:
-        raise BertologyError(f"An input of {len(ids)} pieces is too long: {specimen.name} takes {specimen.max_pieces}.")
+        raise NotAskable(f"An input of {len(ids)} pieces is too long: {specimen.name} takes {specimen.max_pieces}.")
     sequence_ids = encoded.sequence_ids(index)
     words = [w if w is None or s == 0 else w + first_words for w, s in zip(word_ids, sequence_ids, strict=True)]
     return Encoding(ids, words, encoded["token_type_ids"][index])

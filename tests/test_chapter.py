@@ -177,6 +177,15 @@ def test_a_closure_that_finds_nothing_to_measure_makes_all_of_it_absent(chapter)
     assert (chapter.results[0]["verdict"], chapter.results[0]["reason"]) == ("not testable here", "no such words")
 
 
+def test_a_claim_about_words_that_the_model_does_not_know_is_not_testable(chapter, monkeypatch):
+    claim = predicting(chapter, prediction="bert > baseline by 0.2")
+    monkeypatch.setattr("bertology_utils.chapter.claim_by_id", lambda identity: claim)
+    found = chapter.test("sva-in-cloze", lambda specimen: {"bert": np.empty(0), "baseline": 0.5})
+    assert found.reason == "no item of 'bert' can be asked" == chapter.results[0]["reason"]
+    with pytest.raises(BertologyError, match="not testable"):  # an error of another kind is none of the model's
+        chapter.measure(lambda specimen: (_ for _ in ()).throw(BertologyError("not testable")))
+
+
 def test_what_a_model_lacks_is_absent_and_its_claims_are_not_testable(chapter, tiny):
     claim = predicting(chapter, prediction="bert > baseline by 0.2", requires=("masked-LM head",))
     monkey = pytest.MonkeyPatch()

@@ -5,6 +5,7 @@ import pytest
 
 from bertology_utils import figures
 from bertology_utils.absent import Absent, absent_in
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.runs import Runs, filled
 
 LAYERS = np.linspace(0, 1, 5)
@@ -16,6 +17,24 @@ def test_a_part_of_runs_is_a_part_of_each_side():
     assert RUNS["best"].map(np.mean) == Runs(pytest.approx(0.6), pytest.approx(0.2))
     joined = Runs.joined(a=RUNS["best"], b=3)
     assert joined.model["b"] == joined.twin["b"] == 3 and joined.others == ()
+
+
+def test_what_a_model_cannot_be_asked_is_absent_and_other_errors_are_not():
+    def fails(kind):
+        def of(_):
+            raise kind("it knows none of the words")
+
+        return of
+
+    assert RUNS.map(fails(NotAskable)).reason == "it knows none of the words"
+    with pytest.raises(BertologyError, match="none of the words"):
+        RUNS.map(fails(BertologyError))
+
+
+def test_a_sample_without_items_is_absent_beside_others_that_are_there():
+    found = RUNS.map(lambda side: {"none": np.empty(0), "some": side["best"]})
+    assert found["none"].reason == "no item of 'none' can be asked"
+    assert filled("{none:.2f} {twin.none:.2f} {some:.1f}", found) == "– – 0.6"
 
 
 def test_samples_of_several_runs_stand_together():

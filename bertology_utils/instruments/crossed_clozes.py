@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.instruments.cloze import (
     MASK,
     fill_in,
@@ -87,7 +87,7 @@ def answerable_items(specimen: Specimen, items: Sequence[Crossed]) -> list[Cross
     """
     kept = [item for item in items if _known(specimen, item)]
     if not kept:
-        raise BertologyError(f"{specimen.name} knows none of the {len(items)} items' words as one piece.")
+        raise NotAskable(f"{specimen.name} knows none of the {len(items)} items' words as one piece.")
     return kept
 
 

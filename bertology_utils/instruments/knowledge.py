@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from bertology_utils.data import lama
 from bertology_utils.data.material import EMBEDDED
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.instruments.cloze import (
     compare_distributions,
     masked_distributions,
@@ -128,7 +128,7 @@ def relation_scores(
     candidates = tuple(word for word in listed if single_piece(specimen, word) is not None)
     chosen = tuple(fact for fact in every if fact.object in candidates)
     if len(candidates) < 2 or not chosen:
-        raise BertologyError(f"{specimen.name} knows fewer than two candidates of '{relation}' as one piece.")
+        raise NotAskable(f"{specimen.name} knows fewer than two candidates of '{relation}' as one piece.")
     columns = list(zip(*(paraphrases(fact, rewrites) for fact in chosen), strict=True))  # prompts x facts
     flat = [prompt for column in columns for prompt in column]
     scores = word_log_probability(specimen, [p.words for p in flat], [p.focus for p in flat], [candidates] * len(flat))
@@ -372,7 +372,7 @@ def name_guesses(specimen: Specimen, people: Sequence[InventedPerson], told: str
     places = [len(prefix) + prompt.focus for prefix, prompt in zip(prefixes, prompts, strict=True)]
     scores = word_log_probability(specimen, words, places, [prompt.candidates for prompt in prompts]).log_probabilities
     if np.isnan(scores).any():
-        raise BertologyError(f"{specimen.name} does not know every language of the names test as one piece.")
+        raise NotAskable(f"{specimen.name} does not know every language of the names test as one piece.")
     return (scores - scores.mean(0)).argmax(1)
 
 
