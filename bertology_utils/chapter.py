@@ -156,10 +156,10 @@ class Chapter:
         twins = (runs.twin, *runs.others) if isinstance(runs, Runs) else (control,)
         if None in twins:
             raise BertologyError(f"The claim '{identity}' is tested without a control.")
-        used = [needed(claim, own) for own in (samples, *twins)]
-        if absent := absent_in(used):
-            self.not_testable(identity, absent.reason)
-            return absent
+        used = asked(lambda: [needed(claim, own) for own in (samples, *twins)])()
+        if isinstance(used, Absent):
+            self.not_testable(identity, used.reason)
+            return used
         tested = judge_claim(claim, used[0], used[1:])
         kept, *twins_kept = [{name: packed(array) for name, array in own.items()} for own in used]
         size = _size(claim, tested, used[0])

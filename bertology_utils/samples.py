@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bertology_utils.errors import BertologyError
+from bertology_utils.absent import absent_in
+from bertology_utils.errors import BertologyError, NotAskable
 
 Samples = Mapping[str, np.ndarray]
 
@@ -54,8 +55,10 @@ def like(sample: np.ndarray, values: np.ndarray) -> UnitSamples:
 def as_samples(samples: Mapping[str, object]) -> dict[str, np.ndarray]:
     """Named samples as float arrays: 0-d exact, 1-d over units, 2-d `(seeds, units)`.
 
-    Raises BertologyError: another shape, no values, or values that are not a number.
+    Raises BertologyError: another shape, no values, or values that are not a number; NotAskable: one is absent.
     """
+    if absent := absent_in(samples):
+        raise NotAskable(absent.reason)
     arrays = {name: np.asanyarray(values, dtype=float) for name, values in samples.items()}
     for name, array in arrays.items():
         if array.ndim > 2 or array.size == 0:

@@ -55,7 +55,7 @@ def encode_words(
             # Words of invisible characters only leave no piece; they count as unknown ones, so that no word is lost.
             lost = set(range(len(first) + len(second))) - set(encoding.word_ids)
             if specimen.tokenizer.unk_token is None:
-                raise BertologyError(f"{specimen.name} has no piece for the word {(first + second)[min(lost)]!r}.")
+                raise NotAskable(f"{specimen.name} has no piece for the word {(first + second)[min(lost)]!r}.")
             words = [specimen.tokenizer.unk_token if w in lost else word for w, word in enumerate(first + second)]
             again = _tokenized(specimen, [words[: len(first)]], [words[len(first) :]] if second else None)
             encodings[i] = _encoding(specimen, again, 0, len(first))

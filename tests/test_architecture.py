@@ -12,8 +12,8 @@ from bertology_utils.project import CHAPTERS
 
 PACKAGE = Path(__file__).parents[1] / "bertology_utils"
 FOUNDATIONS = (
-    "absent",
     "errors",
+    "absent",
     "files",
     "bibliography",
     "samples",

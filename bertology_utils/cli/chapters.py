@@ -59,7 +59,7 @@ def run(
     outcomes = run_jobs(
         planned, workers=jobs, scheduler=scheduler, force=force, online=online, console=console, first=first
     )
-    check(outcomes, len(planned))
+    planned = run_through(planned, outcomes)
     if claim:
         show(
             ["claim", "model", "verdict"],
@@ -67,7 +67,7 @@ def run(
         )
         for job in planned:
             print(f"Sentences and figures: {job.notebook.relative_to(folder)}")
-    if record:
+    if record and planned:
         written = keep(planned)
         print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")
 
@@ -100,15 +100,21 @@ def only_claims(planned: list, claims: list[str], named: bool) -> list:
     return [replace(job, claims=wanted) for job, wanted in own if wanted]
 
 
-def check(outcomes: list, planned: int) -> None:
-    """Raises `BertologyError` with the names of the runs that failed."""
-    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
-    if failed:
-        names = ", ".join(sorted(outcome.job.label for outcome in failed))
+def run_through(planned: list, outcomes: list) -> list:
+    """The jobs that ran to their end, now or before, without those that the model left out.
+
+    Raises `BertologyError` with the names of those that failed.
+    """
+    from bertology_utils.running.execution import LEFT_OUT
+
+    ended = {status: [o.job for o in outcomes if o.status == status] for status in ("failed", LEFT_OUT)}
+    if failed := ended["failed"]:
+        names = ", ".join(sorted(job.label for job in failed))
         raise BertologyError(
-            f"{len(failed)} of {planned} failed: {names}\n"
-            f"Full text: {failed[0].job.folder.relative_to(failed[0].job.root)}/*.error.txt"
+            f"{len(failed)} of {len(planned)} failed: {names}\n"
+            f"Full text: {failed[0].folder.relative_to(failed[0].root)}/*.error.txt"
         )
+    return [job for job in planned if job not in ended[LEFT_OUT]]
 
 
 @app.command()
@@ -134,7 +140,7 @@ def rerun(
         raise BertologyError("A smoke run is a test of the code: name a file of your own for its verdicts with --out.")
     console = Console(stderr=True)
     outcomes = run_jobs(planned, workers=jobs, force=bool(claim), console=console, first=first_step(console))
-    check(outcomes, len(planned))
+    planned = run_through(planned, outcomes)
     verdicts = reruns.verdicts_of(planned)
     reruns.write(out or folder / reruns.PATH, verdicts, alone=bool(claim))
     if out is None:
@@ -168,7 +174,7 @@ def processors(
     for name in table.INSTRUCTIONS:
         with table.instructions(name):
             outcomes = run_jobs(planned, workers=jobs, force=True, console=console, first=first_step(console))
-        check(outcomes, len(planned))
+        planned = run_through(planned, outcomes)
         records[name] = [result_of(job) for job in planned]
     found = table.compared(planned, **records)
     table.write(folder / table.PATH, found)

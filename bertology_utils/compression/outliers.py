@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import NotAskable
 from bertology_utils.instruments.blocks import put_back
 
 PARTS = ("weight", "bias")  # scale and bias of a layer norm
@@ -33,7 +33,7 @@ def output_norms(model: nn.Module) -> list[nn.LayerNorm]:
     ends = (".output.LayerNorm", ".output_layer_norm", ".full_layer_layer_norm")
     found = [m for name, m in model.named_modules() if name.endswith(ends) and "attention" not in name]
     if len(found) != model.config.num_hidden_layers:
-        raise BertologyError(f"{type(model).__name__} has no output layer norm in each block that this module knows.")
+        raise NotAskable(f"{type(model).__name__} has no output layer norm in each block that this module knows.")
     return found
 
 

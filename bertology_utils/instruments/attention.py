@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from bertology_utils.anatomy import are_maps
-from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.errors import BertologyError, NotAskable, unknown
 from bertology_utils.instruments.blocks import attention_projections
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, batches, encode_words, model_inputs
@@ -91,7 +91,7 @@ def _run(specimen: Specimen, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
     """Maps (layers, batch, heads, pieces, pieces) on the CPU; fails loudly where the kernel returns none."""
     if not specimen.has_attention_maps:
         kind = specimen.model.config.model_type
-        raise BertologyError(f"{specimen.name} ({kind}) has no attention maps of pieces by pieces.")
+        raise NotAskable(f"{specimen.name} ({kind}) has no attention maps of pieces by pieces.")
     maps = specimen.encoder(**inputs, output_attentions=True, return_dict=True).attentions
     if not maps or any(layer is None for layer in maps):
         raise BertologyError(

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import NotAskable
 
 PROJECTIONS = {  # of the attention of BERT, RoBERTa and ELECTRA; DistilBERT; ALBERT, by the ending of their names
     "query": ("attention.self.query", "attention.q_lin", "attention.query"),
@@ -36,7 +36,7 @@ def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
             return encoder.get_submodule(path)
         except AttributeError:
             continue
-    raise BertologyError(f"{type(encoder).__name__} has no list of layers that this module knows.")
+    raise NotAskable(f"{type(encoder).__name__} has no list of layers that this module knows.")
 
 
 @dataclass(frozen=True)
@@ -81,19 +81,21 @@ def put_back(parameters: Iterable[nn.Parameter]) -> Iterator[None]:
 
 @contextmanager
 def starting_at(encoder: nn.Module, layer: int, runs: Sequence[Sequence[Tensor]]) -> Iterator[None]:
-    """Inside, the blocks below `layer` (from 0) do not run: in the n-th run block k gives back `runs[n][k + 1]`.
+    """Inside, the blocks below `layer` (from 0) do not run: in the n-th run this one is given `runs[n][layer]`.
 
     A run is what the blocks were given before, (batch, pieces, width) each, in a forward pass on the same inputs.
     """
     below = encoder_layers(encoder)[:layer]
-    for place, block in enumerate(below):
-        given = iter([run[place + 1] for run in runs])
-        block.forward = lambda *_, given=given, **__: next(given)
-    try:
-        yield
-    finally:
+    with ExitStack() as stack:
         for block in below:
-            del block.forward
+            given = iter([run[layer] for run in runs])
+            block.forward = lambda *_, given=given, **__: next(given)
+            stack.callback(delattr, block, "forward")
+        if below:  # a model may take the first part of what its blocks give: what counts is what this one is given
+            states = iter([run[layer] for run in runs])
+            first = encoder_layers(encoder)[layer]
+            stack.enter_context(first.register_forward_pre_hook(lambda _, given: (next(states), *given[1:])))
+        yield
 
 
 def inputs_of_runs(calls: Sequence[BlockCall], layers: int) -> list[list[Tensor]]:

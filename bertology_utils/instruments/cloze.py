@@ -17,7 +17,7 @@ import torch
 from scipy.stats import rankdata
 
 from bertology_utils.anatomy import head_sees, logits_of
-from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.errors import BertologyError, NotAskable, unknown
 from bertology_utils.models import Specimen
 from bertology_utils.rows import sparing
 from bertology_utils.text import BUDGET, Encoding, batches, encode_words, model_inputs, require_place, require_words
@@ -68,7 +68,7 @@ class CandidateScores:
 def require_mlm_head(specimen: Specimen) -> None:
     """Raise `BertologyError` for a specimen that cannot predict masked words."""
     if not specimen.has_mlm_head:
-        raise BertologyError(f"{specimen.name} has no masked-language-model head, so it cannot fill in masks.")
+        raise NotAskable(f"{specimen.name} has no masked-language-model head, so it cannot fill in masks.")
 
 
 @torch.no_grad()
@@ -100,7 +100,7 @@ def head_log_probabilities(specimen: Specimen, vectors: torch.Tensor) -> torch.T
     require_mlm_head(specimen)
     placeholder = encode_words(specimen, [["."]])  # the encoder must run; what it gives is replaced
     if not specimen.anatomy.head_reads_rows:
-        raise BertologyError(f"The head of {specimen.name} does not read one vector at a time.")
+        raise NotAskable(f"The head of {specimen.name} does not read one vector at a time.")
     logits = _logits(specimen, placeholder, lambda hidden: vectors.to(hidden).unsqueeze(0))
     return torch.log_softmax(logits[0].float().cpu(), dim=-1)
 

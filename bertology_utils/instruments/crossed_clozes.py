@@ -235,7 +235,7 @@ def premise_samples(specimen: Specimen, items: Mapping[str, Sequence[Crossed]]) 
     """
     fit = [all(_known(specimen, item) for item in three) for three in zip(*items.values(), strict=True)]
     if not any(fit):
-        raise BertologyError(f"{specimen.name} knows the words of no inference as single pieces.")
+        raise NotAskable(f"{specimen.name} knows the words of no inference as single pieces.")
     kept = [[item for item, good in zip(group, fit, strict=True) if good] for group in items.values()]
     told = by_thing(crossed_accuracy(specimen, told_items(kept[-1])), kept[-1])
     correct = (crossed_accuracy(specimen, group) for group in kept)

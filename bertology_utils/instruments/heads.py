@@ -17,7 +17,7 @@ import torch
 from scipy.stats import spearmanr
 from torch import Tensor, nn
 
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.instruments.blocks import attention_projections, recorded_calls, starting_at
 
 Batch = Mapping[str, Tensor]
@@ -35,7 +35,7 @@ def output_projections(model: nn.Module) -> list[nn.Module]:
     """
     found = attention_projections(model, "output")
     if len(found) != model.config.num_hidden_layers:
-        raise BertologyError(
+        raise NotAskable(
             f"Heads of {type(model).__name__} cannot be gated: {len(found)} attention output projections "
             f"for {model.config.num_hidden_layers} layers."
         )

@@ -30,7 +30,7 @@ from papermill.engines import NBClientEngine, NotebookExecutionManager, papermil
 from papermill.exceptions import PapermillExecutionError
 from papermill.log import logger as papermill_logger
 
-from bertology_utils.errors import first_line
+from bertology_utils.errors import NotAskable, first_line
 from bertology_utils.files import json_text, read_json, write_text
 from bertology_utils.project import Job, checkpoint_file, find_root, is_untrained, split_model
 from bertology_utils.provenance import versions
@@ -55,9 +55,14 @@ class Order:
     scratch: str | None = None  # where kernels on the run's own machine keep their files; the run removes it
 
 
+LEFT_OUT = "left out"
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: `done`, `fresh` (not run) or `failed`, with the message for the user.
+    """How a job ended: `done`, `fresh` (not run), `left out` or `failed`, with the message for the user.
+
+    A chapter is left out whose model lacks what all of it is about, as one without attention has no heads.
 
     Attributes:
         notebook, record: the texts of both files of a chapter that is done.
@@ -273,6 +278,8 @@ def execute(order: Order, report: Report = lambda done, total: None) -> Outcome:
         with tempfile.TemporaryDirectory(prefix="record-", dir=order.scratch, ignore_cleanup_errors=True) as folder:
             notebook, record = run_chapter(order_here, source, folder, report)
     except Exception as error:  # whatever a notebook can raise is the user's to see, not the scheduler's
+        if isinstance(error, PapermillExecutionError) and error.ename == NotAskable.__name__:
+            return Outcome(order.job, LEFT_OUT, time.monotonic() - started, f"left out: {first_line(error.evalue)}")
         text = "" if isinstance(error, Stopped) else full_text(error)
         return Outcome(order.job, "failed", time.monotonic() - started, describe(error, source), traceback=text)
     return Outcome(order.job, "done", time.monotonic() - started, notebook=notebook, record=record)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.activations import sentence_vectors
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.models import Specimen
 from bertology_utils.tuning.training import Classifier
@@ -30,7 +30,7 @@ def blocks_have_own_weights(encoder: nn.Module) -> bool:
 
 def _require_own_weights(encoder: nn.Module) -> None:
     if not blocks_have_own_weights(encoder):
-        raise BertologyError(f"Blocks of this {type(encoder).__name__} share their weights: none changes alone.")
+        raise NotAskable(f"Blocks of this {type(encoder).__name__} share their weights: none changes alone.")
 
 
 def _layer_of(parameter: str) -> int | None:

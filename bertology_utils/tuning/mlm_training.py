@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.anatomy import head_sees
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import NotAskable
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED, SpecialIds, mask_tokens
 from bertology_utils.text import batches, encode_words, model_inputs
@@ -81,7 +81,7 @@ def masked_batches(
 def mlm_losses(specimen: Specimen, sentences: Sequence[Sequence[str]], seed: int = 0, budget: int = 4096) -> np.ndarray:
     """Masked-token loss of each sentence (nats a masked piece): (sentences,)."""
     if not specimen.has_mlm_head:
-        raise BertologyError(f"{specimen.name} has no masked-language-model head.")
+        raise NotAskable(f"{specimen.name} has no masked-language-model head.")
     result = np.empty(len(sentences), dtype=np.float32)
     for rows, batch in masked_batches(specimen, sentences, seed, budget):
         result[rows] = masked_loss(specimen.model, batch).numpy()

@@ -15,6 +15,7 @@ import pytest
 from notebook_project import WRITE_RECORD, add_notebook, already_checked, make_project
 from rich.console import Console
 
+from bertology_utils.cli.chapters import run_through
 from bertology_utils.errors import BertologyError
 from bertology_utils.project import Job, model_slug, plan
 from bertology_utils.running import runner
@@ -55,6 +56,16 @@ def test_a_failing_chapter_leaves_the_others_alone_and_only_what_changed_runs_ag
     outcomes, _ = run(root)
     assert {name: outcome.status for name, outcome in outcomes.items()} == {"syntax": "fresh", "layers": "done"}
     assert not layers.traceback.exists()
+
+
+def test_a_chapter_whose_model_lacks_what_it_is_about_is_left_out_and_says_why(tmp_path):
+    root = make_project(tmp_path)
+    fails = "from bertology_utils.errors import NotAskable\nraise NotAskable('it has no heads')"
+    add_notebook(root, "syntax", fails, WRITE_RECORD)
+    outcomes, text = run(root)
+    assert outcomes["syntax"].status == "left out" and "left out: it has no heads" in text
+    assert not (job := Job(root, "syntax")).record.exists() and not job.traceback.exists()
+    assert run_through([job], [*outcomes.values()]) == []
 
 
 def test_no_worker_idles_while_a_chapter_waits(monkeypatch):

@@ -17,7 +17,7 @@ from transformers import BertConfig
 
 from bertology_utils.activations import hidden_batches
 from bertology_utils.compression.accounting import bert_config
-from bertology_utils.errors import BertologyError, unknown
+from bertology_utils.errors import BertologyError, NotAskable, unknown
 from bertology_utils.instruments.attention import attention_maps, summed_divergence
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import Query, decode
@@ -38,7 +38,7 @@ def weights_of(specimen: Specimen) -> Weights:
     """Parameter name -> array, of the bare encoder; raises BertologyError for another architecture than BERT."""
     if specimen.model.config.model_type != "bert":
         kind = specimen.model.config.model_type
-        raise BertologyError(f"The plain forward pass is BERT's; {specimen.name} is a '{kind}'.")
+        raise NotAskable(f"The plain forward pass is BERT's; {specimen.name} is a '{kind}'.")
     return {name: tensor.detach().float().numpy() for name, tensor in specimen.encoder.state_dict().items()}
 
 
@@ -108,7 +108,7 @@ def forward(specimen: Specimen, encoding: Encoding, order: str = "post") -> np.n
         raise unknown("order of normalisation", order, ORDERS)
     config = specimen.model.config
     if config.hidden_act != "gelu":
-        raise BertologyError(f"The plain forward pass knows gelu only; {specimen.name} uses '{config.hidden_act}'.")
+        raise NotAskable(f"The plain forward pass knows gelu only; {specimen.name} uses '{config.hidden_act}'.")
     weights, epsilon = weights_of(specimen), config.layer_norm_eps
     states = [embed(weights, encoding, epsilon)]
     for layer in range(1, specimen.layers + 1):
@@ -228,7 +228,7 @@ def next_sentence_score(
 ) -> np.ndarray:
     """Log odds that the second text follows the first, (pairs,), from the head of devlin2019bert's second task."""
     if not specimen.has_next_sentence_head:
-        raise BertologyError(f"{specimen.name} has no next-sentence head.")
+        raise NotAskable(f"{specimen.name} has no next-sentence head.")
     head = specimen.model.cls.seq_relationship
     scores = np.zeros(len(first))
     for indices, hidden in hidden_batches(specimen, encode_words(specimen, first, second)):

@@ -9,7 +9,7 @@ from itertools import compress
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.instruments.cloze import word_log_probability
 from bertology_utils.language.semantic_tasks import FRAMES_OF_PRIOR, FillerItem
 from bertology_utils.models import Specimen
@@ -34,7 +34,7 @@ def filler_preferences(specimen: Specimen, items: Sequence[FillerItem]) -> dict[
     gain = scores.log_probabilities - np.array([[usual[word] for word in row] for row in candidates])
     gain = gain[scores.covered]
     if not len(gain):
-        raise BertologyError(f"No filler is a single piece of the vocabulary of {specimen.name}.")
+        raise NotAskable(f"No filler is a single piece of the vocabulary of {specimen.name}.")
     scenes = [item.scene for item in compress(items, scores.covered)]
     steps = {"right_over_related": gain[:, 0] > gain[:, 1], "related_over_unrelated": gain[:, 1] > gain[:, 2]}
     return {name: by_unit(right, scenes) for name, right in steps.items()}
