@@ -12,7 +12,7 @@ from random import Random
 import numpy as np
 
 from bertology_utils.absent import Absent, unless_absent
-from bertology_utils.errors import unknown
+from bertology_utils.errors import NotAskable, unknown
 from bertology_utils.figures import Figure, bars, table
 from bertology_utils.instruments.cloze import MASK, single_piece, word_log_probability
 from bertology_utils.language.lexicon import PERSON, load_lexicon
@@ -80,9 +80,15 @@ def known_items(specimen: Specimen, items: Sequence[ReadingItem]) -> list[Readin
 
 
 def chosen_items(specimen: Specimen, wanted: int, seed: int) -> list[ReadingItem]:
-    """At most `wanted` items over the words of both splits, as nothing is trained: every second of the known ones."""
+    """At most `wanted` items over the words of both splits, as nothing is trained: every second of the known ones.
+
+    Raises NotAskable where none is known.
+    """
     drawn = [item for split in ("train", "test") for item in reading_items(3 * wanted, seed, split)]
-    return known_items(specimen, drawn)[::2][:wanted]
+    known = known_items(specimen, drawn)[::2][:wanted]
+    if not known:
+        raise NotAskable(f"{specimen.name} knows the words of no story as single pieces.")
+    return known
 
 
 def shown(item: ReadingItem) -> Figure:
