@@ -187,7 +187,7 @@ class Chapter:
             published: the studies' own values, on the same scale.
         """
         axis = axis_by_name(name)
-        if absent_in([runs, points or {}]):
+        if absent_in([runs, points or {}]) or absent_in([runs.model, runs.twin]):
             return
         twins = [runs.twin, *(other for other in runs.others if axis.names <= set(other))]
         found = settled(axis, runs.model, twins, published)

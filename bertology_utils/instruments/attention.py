@@ -132,9 +132,7 @@ def projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.n
     pairs = list(zip(values, outputs, strict=False))
     fit = len(values) == len(outputs) and all(out.weight.shape[1] == value.weight.shape[0] for value, out in pairs)
     if not pairs or not fit:  # ConvBERT's output projection reads convolutions beside the heads
-        raise BertologyError(
-            "Norm-weighted attention does not know where this architecture projects the heads' values."
-        )
+        raise NotAskable("Norm-weighted attention does not know where this architecture projects the heads' values.")
     return pairs
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 
@@ -27,7 +28,8 @@ def attention_projections(model: nn.Module, kind: str) -> list[nn.Module]:
 
 
 def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
-    """The blocks of a BERT-like, DistilBERT-like or ALBERT-like encoder, first to last.
+    """The blocks of a BERT-like, DistilBERT-like or ALBERT-like encoder, first to last, or of one that has a single list
+    of as many modules as layers.
 
     ALBERT's blocks share their weights: what is frozen or drawn anew in one is so in all.
     """
@@ -36,7 +38,15 @@ def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
             return encoder.get_submodule(path)
         except AttributeError:
             continue
+    lists = (module for module in encoder.modules() if isinstance(module, nn.ModuleList))
+    alike = [found for found in lists if len(found) == encoder.config.num_hidden_layers]
+    if len(alike) == 1:
+        return alike[0]
     raise NotAskable(f"{type(encoder).__name__} has no list of layers that this module knows.")
+
+
+BESIDE: WeakKeyDictionary[nn.Module, tuple | None] = WeakKeyDictionary()
+"""What a block gave beside its states when `recorded_calls` saw it last; None where it gives states alone."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +72,13 @@ def recorded_calls(encoder: nn.Module) -> Iterator[list[BlockCall]]:
         hidden, *rest = arguments
         calls.append(BlockCall(block, hidden, tuple(rest), settings))
 
+    def keep_rest(block: nn.Module, _: tuple, output: Tensor | tuple) -> None:
+        BESIDE[block] = output[1:] if isinstance(output, tuple) else None
+
     with ExitStack() as stack:
         for block in encoder_layers(encoder):
             stack.enter_context(block.register_forward_pre_hook(keep, with_kwargs=True))
+            stack.enter_context(block.register_forward_hook(keep_rest))
         yield calls
 
 
@@ -81,20 +95,16 @@ def put_back(parameters: Iterable[nn.Parameter]) -> Iterator[None]:
 
 @contextmanager
 def starting_at(encoder: nn.Module, layer: int, runs: Sequence[Sequence[Tensor]]) -> Iterator[None]:
-    """Inside, the blocks below `layer` (from 0) do not run: in the n-th run this one is given `runs[n][layer]`.
+    """Inside, the blocks below `layer` (from 0) do not run: in the n-th run block k gives back `runs[n][k + 1]`.
 
-    A run is what the blocks were given before, (batch, pieces, width) each, in a forward pass on the same inputs.
+    A run is what the blocks were given before, (batch, pieces, width) each, in `recorded_calls` on the same inputs.
     """
-    below = encoder_layers(encoder)[:layer]
     with ExitStack() as stack:
-        for block in below:
-            given = iter([run[layer] for run in runs])
+        for place, block in enumerate(encoder_layers(encoder)[:layer]):
+            rest = BESIDE.get(block)
+            given = iter([run[place + 1] if rest is None else (run[place + 1], *rest) for run in runs])
             block.forward = lambda *_, given=given, **__: next(given)
             stack.callback(delattr, block, "forward")
-        if below:  # a model may take the first part of what its blocks give: what counts is what this one is given
-            states = iter([run[layer] for run in runs])
-            first = encoder_layers(encoder)[layer]
-            stack.enter_context(first.register_forward_pre_hook(lambda _, given: (next(states), *given[1:])))
         yield
 
 

@@ -270,6 +270,12 @@ def single_piece(specimen: Specimen, word: str) -> int | None:
     return ids[0] if len(ids) == 1 and ids[0] != specimen.tokenizer.unk_token_id else None
 
 
+def require_known(specimen: Specimen, items: Sequence, what: str) -> None:
+    """Raises `NotAskable` where none of the `items`, such as stories, was left whose words are single pieces."""
+    if not len(items):
+        raise NotAskable(f"{specimen.name} knows the words of no {what} as single pieces.")
+
+
 def mask_word(sentence: Sequence[str], position: int) -> list[str]:
     """The sentence with the word at `position` replaced by one mask, however many pieces the word had.
 

@@ -11,13 +11,14 @@ from random import Random
 
 import numpy as np
 
-from bertology_utils.errors import BertologyError, NotAskable
+from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import (
     MASK,
     fill_in,
     focus_preference,
     mask_word,
     preferred,
+    require_known,
     single_piece,
     word_log_probability,
 )
@@ -86,8 +87,7 @@ def answerable_items(specimen: Specimen, items: Sequence[Crossed]) -> list[Cross
     Raises BertologyError where none is.
     """
     kept = [item for item in items if _known(specimen, item)]
-    if not kept:
-        raise NotAskable(f"{specimen.name} knows none of the {len(items)} items' words as one piece.")
+    require_known(specimen, kept, "item")
     return kept
 
 
@@ -234,8 +234,7 @@ def premise_samples(specimen: Specimen, items: Mapping[str, Sequence[Crossed]]) 
     An item with an unknown word in one of its three questions is left out.
     """
     fit = [all(_known(specimen, item) for item in three) for three in zip(*items.values(), strict=True)]
-    if not any(fit):
-        raise NotAskable(f"{specimen.name} knows the words of no inference as single pieces.")
+    require_known(specimen, [*filter(None, fit)], "inference")
     kept = [[item for item, good in zip(group, fit, strict=True) if good] for group in items.values()]
     told = by_thing(crossed_accuracy(specimen, told_items(kept[-1])), kept[-1])
     correct = (crossed_accuracy(specimen, group) for group in kept)

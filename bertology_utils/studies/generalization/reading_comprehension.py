@@ -12,9 +12,9 @@ from random import Random
 import numpy as np
 
 from bertology_utils.absent import Absent, unless_absent
-from bertology_utils.errors import NotAskable, unknown
+from bertology_utils.errors import unknown
 from bertology_utils.figures import Figure, bars, table
-from bertology_utils.instruments.cloze import MASK, single_piece, word_log_probability
+from bertology_utils.instruments.cloze import MASK, require_known, single_piece, word_log_probability
 from bertology_utils.language.lexicon import PERSON, load_lexicon
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
@@ -86,8 +86,7 @@ def chosen_items(specimen: Specimen, wanted: int, seed: int) -> list[ReadingItem
     """
     drawn = [item for split in ("train", "test") for item in reading_items(3 * wanted, seed, split)]
     known = known_items(specimen, drawn)[::2][:wanted]
-    if not known:
-        raise NotAskable(f"{specimen.name} knows the words of no story as single pieces.")
+    require_known(specimen, known, "story")
     return known
 
 

@@ -9,8 +9,8 @@ from itertools import compress
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from bertology_utils.errors import BertologyError, NotAskable
-from bertology_utils.instruments.cloze import word_log_probability
+from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import require_known, word_log_probability
 from bertology_utils.language.semantic_tasks import FRAMES_OF_PRIOR, FillerItem
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
@@ -33,8 +33,7 @@ def filler_preferences(specimen: Specimen, items: Sequence[FillerItem]) -> dict[
     usual = dict(zip(words, prior.log_probabilities.mean(0), strict=True))
     gain = scores.log_probabilities - np.array([[usual[word] for word in row] for row in candidates])
     gain = gain[scores.covered]
-    if not len(gain):
-        raise NotAskable(f"No filler is a single piece of the vocabulary of {specimen.name}.")
+    require_known(specimen, gain, "filler")
     scenes = [item.scene for item in compress(items, scores.covered)]
     steps = {"right_over_related": gain[:, 0] > gain[:, 1], "related_over_unrelated": gain[:, 1] > gain[:, 2]}
     return {name: by_unit(right, scenes) for name, right in steps.items()}

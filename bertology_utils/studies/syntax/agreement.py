@@ -12,7 +12,6 @@ import numpy as np
 from bertology_utils.data import pair_sets
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.pair_sets import EVERY, agreement_pairs
-from bertology_utils.errors import NotAskable
 from bertology_utils.instruments import cloze
 from bertology_utils.language.agreement_verbs import agreement_verbs
 from bertology_utils.language.pairs import NUMBERS, MinimalPair
@@ -43,8 +42,7 @@ def by_attractors(specimen: Specimen, n: int, few: int, seed: int = 0, source: s
         size = n if name in ("attractors_0", "nonsense") else few
         sets[name], share = verb_pairs(specimen, size, **{"seed": seed, "source": source} | kind)
         coverage.append(share)
-    if not sets["attractors_0"]:
-        raise NotAskable(f"{specimen.name} knows no verbs whose two forms are single pieces.")
+    cloze.require_known(specimen, sets["attractors_0"], "pair of verbs")
     right = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
     found = {name: _over_units(values, sets[name]) for name, values in right.items()}
     plain = sets["attractors_0"]

@@ -305,6 +305,7 @@ def three_tools(eager: Specimen, train: int, test: int, seed: int = 0, source: s
     scores = cloze.focus_preference(eager, pairs)
     usable = scores.covered.nonzero()[0]
     pairs = [pairs[i] for i in usable]
+    cloze.require_known(eager, pairs[1:], "two pairs of verbs")
     half = len(pairs) // 2
     verbs = [unit_of(pair) for pair in pairs[half:]]
     looks = subject_attention(eager, pairs)  # (layers, heads, pairs)
