@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from bertology_utils.errors import NotAskable
 
-PROJECTIONS = {  # of the attention of BERT, RoBERTa and ELECTRA; DistilBERT; ALBERT, by the ending of their names
+PROJECTIONS = {  # of the attention of BERT, RoBERTa and ELECTRA; DeBERTa; DistilBERT; ALBERT, by the ending of their names
     "query": ("attention.self.query", "attention.q_lin", "attention.query"),
     "key": ("attention.self.key", "attention.k_lin", "attention.key"),
-    "value": ("attention.self.value", "attention.v_lin", "attention.value"),
+    "value": ("attention.self.value", "attention.self.value_proj", "attention.v_lin", "attention.value"),
     "output": ("attention.output.dense", "attention.out_lin", "attention.dense"),
 }
 

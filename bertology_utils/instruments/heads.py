@@ -176,6 +176,9 @@ def _uniform_outputs(model: nn.Module, stack: ExitStack) -> Callable[[int], Tens
     seen: dict[str, Tensor] = {}
     heads = model.config.num_attention_heads
     encoder = getattr(model, "base_model", model)
+    projections = attention_projections(model, "value")
+    if len(projections) != model.config.num_hidden_layers:
+        raise NotAskable(f"It is not known where {type(encoder).__name__} projects the heads' values.")
 
     def read_mask(module: nn.Module, args: tuple, kwargs: dict) -> None:
         if kwargs.get("attention_mask") is None:
@@ -183,7 +186,7 @@ def _uniform_outputs(model: nn.Module, stack: ExitStack) -> Callable[[int], Tens
         seen["mask"] = kwargs["attention_mask"]
 
     stack.enter_context(encoder.register_forward_pre_hook(read_mask, with_kwargs=True))
-    for layer, module in enumerate(attention_projections(model, "value")):
+    for layer, module in enumerate(projections):
         hook = module.register_forward_hook(
             lambda module, inputs, output, layer=layer: values.__setitem__(layer, output)
         )

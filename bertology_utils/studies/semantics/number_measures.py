@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from bertology_utils.activations import vectors_at, vectors_by
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import NotAskable
 from bertology_utils.figures import Figure, scatter
 from bertology_utils.instruments.probes import fit_ridge
 from bertology_utils.language.semantic_tasks import NUMBER_PLACE, number_sentence
@@ -210,6 +210,6 @@ def alike_but_for_split(split: Mapping[int, Sequence[str]], n: int, seed: int = 
         same += random.permutation(alike)[:count].tolist()
         changed += random.permutation(unlike)[:count].tolist()
     if not changed:
-        raise BertologyError("All neighbouring numbers are split alike, or none is.")
+        raise NotAskable("All neighbouring numbers are split alike, or none is.")
     kept = random.permutation(len(changed))[:n]
     return [same[i] for i in kept], [changed[i] for i in kept]

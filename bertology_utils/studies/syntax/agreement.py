@@ -115,6 +115,7 @@ def _covered(specimen: Specimen, drawn: Sequence[MinimalPair]) -> tuple[list[Min
     forms = {side[pair.focus] for pair in drawn for side in (pair.good, pair.bad)}
     known = {form for form in forms if cloze.single_piece(specimen, form) is not None}
     covered = [pair for pair in drawn if {pair.good[pair.focus], pair.bad[pair.focus]} <= known]
+    cloze.require_known(specimen, drawn, "pair of verbs")
     return covered, len(covered) / len(drawn)
 
 
