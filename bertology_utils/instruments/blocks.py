@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from bertology_utils.errors import NotAskable
 
-PROJECTIONS = {  # of the attention of BERT, RoBERTa and ELECTRA; DeBERTa; DistilBERT; ALBERT, by the ending of their names
+PROJECTIONS = {  # of the attention of BERT, RoBERTa and ELECTRA; DeBERTa; DistilBERT; ALBERT, by how their names end
     "query": ("attention.self.query", "attention.q_lin", "attention.query"),
     "key": ("attention.self.key", "attention.k_lin", "attention.key"),
     "value": ("attention.self.value", "attention.self.value_proj", "attention.v_lin", "attention.value"),
@@ -28,8 +28,7 @@ def attention_projections(model: nn.Module, kind: str) -> list[nn.Module]:
 
 
 def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
-    """The blocks of a BERT-like, DistilBERT-like or ALBERT-like encoder, first to last, or of one that has a single list
-    of as many modules as layers.
+    """The blocks of an encoder like BERT, DistilBERT or ALBERT, or with one list of as many parts as layers, in order.
 
     ALBERT's blocks share their weights: what is frozen or drawn anew in one is so in all.
     """
