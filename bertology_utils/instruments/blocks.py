@@ -59,7 +59,8 @@ class BlockCall:
 
     def again(self, rows: int) -> Tensor:
         """The block's output for `rows` copies of its one input: (rows, pieces, width)."""
-        return self.block(self.hidden.expand(rows, -1, -1), *self.rest, **self.settings)
+        output = self.block(self.hidden.expand(rows, -1, -1), *self.rest, **self.settings)
+        return output[0] if isinstance(output, tuple) else output
 
 
 @contextmanager
