@@ -50,9 +50,9 @@ def reinitialise_top(encoder: nn.Module, layers: int, generator: torch.Generator
         for module in block.modules():
             if isinstance(module, nn.Linear):
                 module.weight.normal_(0, INIT_DEVIATION, generator=generator)
-                module.bias.zero_()
             elif isinstance(module, nn.LayerNorm):
                 module.weight.fill_(1)
+            if isinstance(module, nn.Linear | nn.LayerNorm) and module.bias is not None:  # ModernBERT has none
                 module.bias.zero_()
 
 
