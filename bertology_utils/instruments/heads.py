@@ -147,7 +147,8 @@ def head_means(model: nn.Module, batches: Iterable[Batch]) -> Tensor:
         real = batch["attention_mask"].bool()
         pieces += int(real.sum())
         for layer in range(layers):
-            sums[layer] = sums[layer] + captured[layer][real].sum(0)
+            states = captured[layer][:, : real.shape[1]]  # Longformer pads to whole windows
+            sums[layer] = sums[layer] + states[real].sum(0)
     if not pieces:
         raise BertologyError("Head means need at least one batch.")
     return torch.stack(sums).unflatten(-1, (heads, -1)) / pieces
