@@ -195,7 +195,8 @@ def _uniform_outputs(model: nn.Module, stack: ExitStack) -> Callable[[int], Tens
 
     def outputs(layer: int) -> Tensor:
         weight = seen["mask"].to(values[layer]).unsqueeze(-1)  # (batch, pieces, 1)
-        mean = (values[layer] * weight).sum(1, keepdim=True) / weight.sum(1, keepdim=True)
+        real = values[layer][:, : weight.shape[1]]
+        mean = (real * weight).sum(1, keepdim=True) / weight.sum(1, keepdim=True)
         return mean.unflatten(-1, (heads, -1))
 
     return outputs
