@@ -114,6 +114,8 @@ def parse_block(lines: list[str], name: str = "<text>", first: int = 1, language
             rows.append((number, columns))
     if ranges and len(rows) <= ranges[-1][1]:
         raise _fault(name, first, f"multiword range of {ranges[-1][2]!r} ends after the sentence's {len(rows)} words")
+    if not rows:
+        raise _fault(name, first, "no words, but empty nodes")
     heads = tuple(_head(columns[6], len(rows), name, number) for number, columns in rows)
     _check_tree(heads, [number for number, _ in rows], name)
     words, lemmas, upos, xpos, features, _, deprels = zip(*(columns[1:8] for _, columns in rows), strict=True)
@@ -123,18 +125,18 @@ def parse_block(lines: list[str], name: str = "<text>", first: int = 1, language
 
 def _range(columns: list[str], words: int, name: str, number: int) -> tuple[int, int, str]:
     """First and last word of a range, which begins at the next word: `words` stand before it."""
-    ends = re.fullmatch(r"([0-9]+)-([0-9]+)", columns[0])
+    ends = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", columns[0])
     first, last = map(int, ends.groups()) if ends else (0, 0)
     if first >= last:
-        raise _fault(name, number, f"multiword range {columns[0]!r} is not first-last")
+        raise _fault(name, number, f"multiword range {columns[0]!r:.40} is not first-last")
     if first != words + 1:
         raise _fault(name, number, f"multiword range {columns[0]!r} stands before word {words + 1}")
     return first - 1, last - 1, columns[1]
 
 
 def _head(text: str, words: int, name: str, number: int) -> int:
-    if not re.fullmatch("[0-9]+", text):
-        raise _fault(name, number, f"head {text!r} is not a number")
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise _fault(name, number, f"head {text!r:.40} is not a number")
     if int(text) > words:
         raise _fault(name, number, f"head {text} is out of range: the sentence has {words} words")
     return int(text) - 1

@@ -119,6 +119,14 @@ def test_any_text_is_a_treebank_or_refused_with_its_line(tmp_path_factory, text)
     assert all(sum(head < 0 for head in tree.heads) == 1 and all(tree.words) for tree in trees)
 
 
+@pytest.mark.parametrize("line", ["1.1\tgone" + "\t_" * 8, "1\tdogs\t_\tNOUN\t_\t_\t" + "9" * 5000 + "\troot\t_\t_"])
+def test_nodes_without_words_and_endless_numbers_are_refused(tmp_path, line):
+    path = tmp_path / "odd.conllu"
+    path.write_text(line + "\n\n", encoding="utf-8")
+    with pytest.raises(BertologyError, match=r"odd.conllu:1: (no words|head)"):
+        list(read_conllu(path))
+
+
 def test_what_is_no_file_is_a_clear_error(tmp_path):
     with pytest.raises(BertologyError, match="cannot be read"):
         list(read_conllu(tmp_path))
