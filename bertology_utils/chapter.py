@@ -111,9 +111,8 @@ class Chapter:
         pair = (self.eager, self.eager_twin) if eager else (self.specimen, self.twin)
         count = 1 if self.profile == "smoke" else twins
         specimens = (*pair, *self._other_twins(count, eager))
-        if after is None:
-            return Runs.of(*map(asked(evaluate), specimens))
-        return Runs.of(*map(asked(evaluate), specimens, (after.model, after.twin, *after.others)))
+        earlier = [] if after is None else [(after.model, after.twin, *after.others)]
+        return Runs.of(*map(asked(evaluate), specimens, *earlier))
 
     def _other_twins(self, count: int, eager: bool) -> Iterator[Specimen]:
         for i in range(1, count):

@@ -19,9 +19,9 @@ class BertologyError(Exception):
 
 
 class NotAskable(BertologyError):
-    """What a model cannot be asked, because it knows too few words as single pieces or takes shorter inputs only.
+    """What a model cannot be asked: it knows too few words as single pieces, takes shorter inputs, or lacks a part.
 
-    A chapter leaves out what depends on it, and goes on.
+    A chapter leaves out what depends on it, and goes on (`absent.asked`); one that is about the part is left out.
     """
 
 

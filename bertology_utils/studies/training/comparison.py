@@ -147,7 +147,7 @@ def comparison_figure(rows: Sequence[Row], base: str = BASE, caption: str = "") 
 def told(found: Mapping[str, Difference], measure: str = LOSS) -> str:
     """Which variants differ from the base on a measure, in words."""
     clear = sorted((d for d in found.values() if d.exceeds), key=lambda d: d.mean)
-    name, judged = MEASURES[measure][0], "with an interval that leaves out zero when all are judged together"
+    name, judged = MEASURES[measure][0], "judged together at 95 %"
     if not clear:
         return f"None of {len(found)} variants differs from the base in {name}, {judged}."
     better = [d for d in clear if (d.mean < 0) == (measure == LOSS)]
