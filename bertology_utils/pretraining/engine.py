@@ -31,7 +31,7 @@ from .batches import Batches, run_tokenizer, tokenizer_digest
 from .card import write_card
 from .config import PretrainingConfig, learning_rate_factor, read_config
 from .corpus import unknown_share
-from .network import Network, build_model, stack_layers
+from .network import Network, build_model, compile_blocks, stack_layers
 from .optimizers import Optimizers
 from .parallel import Processes
 from .passes import Batch
@@ -60,6 +60,8 @@ class Pretraining:
             raise BertologyError("The tokenizer of the model to start from has more pieces than the model.")
         if self.device.type == "cpu":  # its fused attention is slow to differentiate: half of the time of a short batch
             model.set_attn_implementation("eager")
+        else:
+            compile_blocks(model)
         self.dtype = self._chosen_dtype()
         self.network = Network(model, self.batches.objectives, config.cls_normalisation).to(self.device)
         self.trained = self.processes.share(self.network)

@@ -224,6 +224,15 @@ def _fold(norm: nn.BatchNorm1d, dense: nn.Linear) -> None:
     dense.bias -= dense.weight @ norm.running_mean
 
 
+def compile_blocks(model: PreTrainedModel) -> None:
+    """Compiles the blocks in place, for inputs of any shape: a GPU is waiting for Python otherwise.
+
+    Blocks of one kind share their code, so that one is compiled for all.
+    """
+    for block in getattr(model.base_model.encoder, "layer", ()):
+        block.compile(dynamic=True)
+
+
 def stack_layers(shallow: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
     """Weights of a model of `layers` layers whose blocks repeat those of a shallower one (Gong et al. 2019)."""
     prefix = "bert.encoder.layer."
