@@ -18,7 +18,16 @@ from sphinx.util.docutils import SphinxDirective
 
 from bertology_utils.bibliography import load_references
 from bertology_utils.files import read_json
-from bertology_utils.pages import axes, conflict_pages, contents, emergence, ledger_table, run_record, specimens
+from bertology_utils.pages import (
+    axes,
+    conflict_pages,
+    contents,
+    emergence,
+    ledger_table,
+    more_reading,
+    run_record,
+    specimens,
+)
 from bertology_utils.pages.build import AXES
 from bertology_utils.pages.layout import as_page
 from bertology_utils.templates import render
@@ -92,6 +101,7 @@ PARTS: dict[str, dict[str, Part]] = {
         "calibration": lambda root, rows, link: run_record.calibration_table(root / calibration.PATH),
         "speed": lambda root, rows, link: run_record.speed_table(read_json(root / run_record.SPEED) or []),
     },
+    "bertology-more-reading": {"": more_reading.more_reading_part},
     "bertology-specimens": {
         "grammar": specimens.grammar_part,
         "checks": specimens.checks_part,
