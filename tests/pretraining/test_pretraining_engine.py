@@ -28,7 +28,7 @@ from bertology_utils.models import load, twin
 from bertology_utils.pretraining import checkpoints
 from bertology_utils.pretraining.card import add_scores
 from bertology_utils.pretraining.engine import Pretraining, pretrain
-from bertology_utils.pretraining.network import stack_layers
+from bertology_utils.pretraining.network import compile_blocks, stack_layers
 
 LM = {"masked-tokens": 1.0}
 STATEFUL = {
@@ -265,6 +265,16 @@ def test_a_damaged_checkpoint_is_told(folder):
     run.checkpoint.write_bytes(run.checkpoint.read_bytes()[:1000])
     with pytest.raises(BertologyError, match="damaged"):
         run.resume()
+
+
+def test_compiled_blocks_keep_their_names_and_are_written_as_ever(folder):
+    run = Pretraining(config(folder))
+    names = list(run.model.state_dict())
+    compile_blocks(run.model)  # compiles when first called
+    assert all(block._compiled_call_impl for block in run.model.bert.encoder.layer)
+    assert list(run.model.state_dict()) == names
+    run.write_model(folder / "written")
+    assert AutoModelForPreTraining.from_pretrained(folder / "written").config.num_hidden_layers == run.config.layers
 
 
 def test_stacking_repeats_the_blocks_and_keeps_the_rest(folder):
