@@ -6,7 +6,6 @@ A corpus maps a language to its sentences (objects with `words` and `upos`), row
 English is compared with each of the others; layers stand first, items last; section 8 of the survey.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ from torch import Tensor
 from bertology_utils import figures
 from bertology_utils.activations import word_vectors
 from bertology_utils.figures import Figure
-from bertology_utils.instruments.cloze import fill_in, hits_at, mask_word, single_piece
+from bertology_utils.instruments.cloze import mask_word, masked_distributions, single_piece
 from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe
 from bertology_utils.language.ten_languages import LANGUAGES, PIVOT, ParallelSentence, gold_alignment, parallel_corpus
 from bertology_utils.models import Specimen
@@ -88,25 +87,30 @@ def one_meaning(corpus: Corpus) -> list[dict[str, str]]:
     ]
 
 
-def blanks_filled(specimen: Specimen, corpus: Corpus, seed: int = 0) -> dict[str, np.ndarray]:
-    """Whether a model knows its languages: `named`, is the masked word of a sentence its first guess, and `guessed`,
-    is it the word that is masked most often in its language: samples of what sentences say.
+def words_in_place(specimen: Specimen, corpus: Corpus, seed: int = 0) -> dict[str, np.ndarray]:
+    """Whether a model knows its languages: of two blanks of one part of speech, does it put the two words that were
+    there each in its own place rather than in the other's? What words and blanks favour by themselves cancels; a coin
+    is right in half.
 
-    One word of each sentence, drawn from those that are one known piece and no punctuation; English is not asked.
+    `in_place`: for each blank the share of such blanks of its language, samples of what sentences say. One word of each
+    sentence, drawn from those that are one known piece and no punctuation, is masked; English is not asked.
     """
-    rng, named, guessed, units = Random(seed), [], [], []
+    rng, shares, units = Random(seed), [], []
     for code, rows in corpus.items():
         places = {} if code == PIVOT else {i: _blanks(specimen, row) for i, row in enumerate(rows)}
-        chosen = {i: rng.choice(words) for i, words in places.items() if words}
-        answers = [rows[i].words[place] for i, place in chosen.items()]
-        if not answers:
+        blanks = [(rows[i], rng.choice(words)) for i, words in places.items() if words]
+        if not blanks:
             continue
-        masked = [mask_word(rows[i].words, place) for i, place in chosen.items()]
-        named += hits_at(specimen, fill_in(specimen, masked, k=1), [[word] for word in answers]).tolist()
-        commonest = Counter(answers).most_common(1)[0][0]
-        guessed += [word == commonest for word in answers]
-        units += [str(rows[i].identity) for i in chosen]
-    return {"named": by_unit(named, units), "guessed": by_unit(guessed, units)}
+        own = np.array([single_piece(specimen, row.words[place]) for row, place in blanks])
+        tags = np.array([row.upos[place] for row, place in blanks])
+        scores = masked_distributions(specimen, [mask_word(row.words, place) for row, place in blanks])[:, own].numpy()
+        right = np.diagonal(scores)  # of each blank's own word
+        gains = right[:, None] + right - scores - scores.T
+        mates = (tags[:, None] == tags) & (own[:, None] != own)
+        asked = mates.any(1)
+        shares += list(((gains > 0) & mates)[asked].sum(1) / mates[asked].sum(1))
+        units += [str(row.identity) for (row, _), kept in zip(blanks, asked, strict=True) if kept]
+    return {"in_place": by_unit(shares, units)}
 
 
 def _blanks(specimen: Specimen, sentence: ParallelSentence) -> list[int]:

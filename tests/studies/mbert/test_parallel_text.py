@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertology_utils.instruments.cloze import single_piece
 from bertology_utils.language.ten_languages import LANGUAGES, parallel_corpus
 from bertology_utils.models import twin
 from bertology_utils.runs import Runs
@@ -113,13 +114,20 @@ def test_a_tokenizer_that_knows_the_words_is_multilingual_and_one_of_letters_is_
     assert "zh" not in parallel.known_languages(tiny) and "fi" not in parallel.known_languages(tiny)
 
 
-def test_a_model_that_knows_its_languages_fills_their_blanks(monkeypatch):
-    found = parallel.blanks_filled(SPECIMEN, CORPUS)
-    assert found["named"].items == found["guessed"].items == 9 * 40
-    assert found["named"].mean() < 0.1 < found["guessed"].mean() < 0.6
-    monkeypatch.setattr(parallel, "hits_at", lambda specimen, completions, answers: np.ones(len(answers), bool))
-    known = parallel.blanks_filled(SPECIMEN, CORPUS)
-    assert known["named"].mean() == 1
+def test_a_model_that_knows_its_languages_puts_words_in_their_places(monkeypatch):
+    found = parallel.words_in_place(SPECIMEN, CORPUS)
+    assert 0.35 < found["in_place"].mean() < 0.65 and 9 * 20 < found["in_place"].items <= 9 * 40
+    answers = iter([row.words for code, rows in CORPUS.items() if code != "en" for row in rows])
+
+    def knowing(specimen, sentences):
+        scores = torch.full((len(sentences), specimen.vocabulary_size), -9.0)
+        for line, (masked, words) in enumerate(zip(sentences, answers, strict=False)):
+            scores[line, single_piece(specimen, words[list(masked).index("[MASK]")])] = -1.0
+        return scores
+
+    monkeypatch.setattr(parallel, "masked_distributions", knowing)
+    known = parallel.words_in_place(SPECIMEN, CORPUS)
+    assert known["in_place"].mean() == 1
     given = parse(claim_by_id("mbert-parallel-retrieval").given)
     assert [judge(given, None, samples).verdict for samples in (known, found)] == [REPLICATES, CONTRADICTS]
 
