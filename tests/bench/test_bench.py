@@ -68,7 +68,7 @@ def test_memory_is_that_of_the_peak_and_not_what_is_left():
     def work():
         np.ones(64 * memory.MEBIBYTE // 8).sum()
 
-    assert 60 < memory.added_at_peak(work) < 100
+    assert 40 < memory.added_at_peak(work) < 100  # what was freed before may be used again
     assert memory.added_at_peak(lambda: None) < 10
 
 
