@@ -101,7 +101,7 @@ PARTS: dict[str, dict[str, Part]] = {
         "calibration": lambda root, rows, link: run_record.calibration_table(root / calibration.PATH),
         "speed": lambda root, rows, link: run_record.speed_table(read_json(root / run_record.SPEED) or []),
     },
-    "bertology-more-reading": {"": more_reading.more_reading_part},
+    "bertology-more-reading": {"verdicts": more_reading.more_reading_part, "weights": more_reading.weights_part},
     "bertology-specimens": {
         "grammar": specimens.grammar_part,
         "checks": specimens.checks_part,

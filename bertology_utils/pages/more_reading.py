@@ -1,7 +1,8 @@
 """What more reading changed: verdicts on the weights before these beside those of now.
 
-Depends on `contents`. `results/fewer_pieces.csv` keeps one result a claim of the weights before, under the tests of
-their last day; a claim that was reworded since is the reader's to compare.
+Depends on `contents`. `results/fewer_pieces.csv` keeps one result a claim of the weights before, and
+`results/more_reading.csv` what was measured of both. Claims that were amended in between are left out: of those nobody
+knows whether the reading or the other test turned the verdict.
 """
 
 from collections import Counter
@@ -15,18 +16,25 @@ from bertology_utils.pages.tallies import HOLDS
 from bertology_utils.templates import render
 from bertology_utils.verdicts.predictions import CONTRADICTS, OPEN
 
-BEFORE = Path("results") / "fewer_pieces.csv"
+BEFORE, MEASURED = (Path("results") / name for name in ("fewer_pieces.csv", "more_reading.csv"))
 Turned = Mapping[str, Sequence[tuple[Row, Mapping[str, str]]]]
+
+
+def weights_part(root: Path, *_: object) -> str:
+    """What was measured of both weights, as a table; empty where nothing is recorded."""
+    lines = [tuple(line.values()) for line in read_csv(root / MEASURED, ["model", "measure", "before", "now"])]
+    return render("weights.html", lines=lines) if lines else ""
 
 
 def more_reading_part(root: Path, rows: Sequence[Row], link: Link) -> str:
     """How verdicts moved, as a table of before and now, and the claims that turned; empty before anything ran."""
-    before = {line["claim"]: line for line in read_csv(root / BEFORE, ["claim"])}
-    pairs = [
+    before = {line["claim"]: line for line in read_csv(root / BEFORE, ["claim", "verdict", "prediction", "date"])}
+    both = [
         (row, found)
         for row in rows
         if (found := before.get(row.claim.id)) and row.verdict in SHARES and found["verdict"] in SHARES
     ]
+    pairs = [(row, found) for row, found in both if row.claim.covers(found)]
     if not pairs:
         return ""
     counts = Counter((found["verdict"], row.verdict) for row, found in pairs)
@@ -34,6 +42,7 @@ def more_reading_part(root: Path, rows: Sequence[Row], link: Link) -> str:
     return render(
         "more_reading.html",
         total=len(pairs),
+        amended=len(both) - len(pairs),
         same=sum(counts[word, word] for word in SHARES),
         words=SHARES,
         moves=[[old, *cells, sum(filter(None, cells))] for old, cells in zip(SHARES, moves, strict=True)],
@@ -57,6 +66,6 @@ def _kind(old: str, new: str) -> str:
     """Opposed: one of the two holds and the other contradicts."""
     if CONTRADICTS in (old, new) and (old in HOLDS or new in HOLDS):
         return "opposed"
-    if old in OPEN or new in OPEN:
-        return "otherwise" if old in OPEN and new in OPEN else "closed" if old in OPEN else "opened"
-    return "otherwise"
+    if (old in OPEN) == (new in OPEN):
+        return "otherwise"
+    return "closed" if old in OPEN else "opened"
