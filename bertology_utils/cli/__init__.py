@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from bertology_utils.cli import chapters, decisions, specimens  # noqa: F401 (they register their commands)
+from bertology_utils.cli import chapters, decisions, specimens, studies  # noqa: F401 (they register their commands)
 from bertology_utils.cli.common import app
 from bertology_utils.errors import BertologyError, first_line
 from bertology_utils.project import FOLDER_VARIABLE, ORDER_VARIABLE, data_folder
