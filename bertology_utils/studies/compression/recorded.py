@@ -1,0 +1,192 @@
+"""The recorded table: units of `reenacted` as samples for verdicts, as one line a row, and as a figure.
+
+Depends on `reenacted` for the file, on `table1` for what was printed, and on `figures`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from bertology_utils.compression.accounting import table1
+from bertology_utils.compression.methods.registry import METHODS
+from bertology_utils.compression.scorecard import printed_factor
+from bertology_utils.errors import NotAskable
+from bertology_utils.figures import Figure, scatter
+from bertology_utils.files import read_rows
+from bertology_utils.models import Specimen
+from bertology_utils.project import find_root
+from bertology_utils.samples import per_seed
+from bertology_utils.studies.compression.knowledge import KNOWLEDGE
+from bertology_utils.studies.compression.reenacted import PATH, UNKNOWN, Unit
+
+TEACHER, UNTRAINED = "BERT-base", "untrained twin, tuned"
+LEAST = 3  # seeds that an interval needs
+Samples = dict[str, np.ndarray]
+
+
+def printed_retention(row: Mapping[str, str]) -> float | None:
+    """Per cent of BERT's score as the journal prints it, the middle of a range: "94-100" is 97; None where empty."""
+    numbers = [float(n) for n in re.findall(r"\d+(?:\.\d+)?", row["retention_v3"])]
+    return float(np.mean(numbers)) if numbers else None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Units of one teacher, as the file has them; families and printed numbers by row."""
+
+    units: Sequence[Unit]
+
+    @classmethod
+    def read(cls) -> Self:
+        """The project's file, empty where there is none."""
+        return cls(read_rows(find_root() / PATH, Unit))
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One line a unit."""
+        return pd.DataFrame([vars(unit) for unit in self.units])
+
+    def of(self, specimen: Specimen, row: str, control: str = "", *, problem: str = "") -> Samples:
+        """What a claim about a row is judged by, one value a seed, means over tasks (or one task).
+
+        `small`, `teacher`, `control` and `untrained` are shares of right answers, `faster` how many times faster than
+        the teacher with 32 inputs. For an untrained specimen `small` is what its tuning reached: the same network
+        without pre-training. Raises NotAskable where these rows were not measured with this model.
+        """
+        base = specimen.name.removeprefix("random:")
+        rows = {"small": row, "untrained": self._untrained(row), **({"control": control} if control else {})}
+        found = {name: self._by_seed(base, own, problem) for name, own in rows.items()}
+        seeds = sorted(set.intersection(*(set(own.index) for own in found.values())))
+        if len(seeds) < LEAST:
+            raise NotAskable(
+                f"{row} has {len(seeds)} seeds of {base}: `bertology study table1 --model {base}` adds them."
+            )
+        scores = {name: per_seed(own.loc[seeds, "score"]) for name, own in found.items()}
+        small = found["small"].loc[seeds]
+        scores |= {"teacher": per_seed(small["teacher"]), "faster": per_seed(small["faster_32"])}
+        return scores | {"small": scores["untrained"]} if specimen.is_random else scores
+
+    def known(self, specimen: Specimen, row: str) -> np.ndarray:
+        """What a row still knows beside its first task, the mean of three probes: one value a seed."""
+        base = specimen.name.removeprefix("random:")
+        known = self._probed(base, UNTRAINED if specimen.is_random else row)
+        if len(known) < LEAST:
+            raise NotAskable(f"What {row} knows was not measured with {base}.")
+        return per_seed(known)
+
+    def _untrained(self, row: str) -> str:
+        special = {one.row: one.model for one in METHODS}.get(row)
+        return f"{UNTRAINED}, {special}" if special else UNTRAINED
+
+    def _of(self, base: str, row: str) -> pd.DataFrame:
+        special = {one.row: one.model for one in METHODS}.get(row) or base
+        frame = self.frame
+        if frame.empty:
+            return frame.assign(row=[], problem=[], seed=[])
+        mine = frame["model"].map(_name).isin({base, special})
+        return frame[(frame["row"] == row) & mine] if self._measured(base) else frame[:0]
+
+    def _measured(self, base: str) -> bool:
+        return any(unit.row == TEACHER and _name(unit.model) == base for unit in self.units)
+
+    def _by_seed(self, base: str, row: str, problem: str) -> pd.DataFrame:
+        mine = self._of(base, row)
+        mine = mine[mine["problem"] == problem] if problem else mine
+        return mine.groupby("seed")[["score", "teacher", "faster_32"]].mean() if len(mine) else mine.set_index("seed")
+
+    def _probed(self, base: str, row: str) -> pd.Series:
+        mine = self._of(base, row)
+        probed = mine[mine["trees"] != UNKNOWN] if len(mine) else mine
+        return probed.groupby("seed")[list(KNOWLEDGE)].mean().mean(axis=1) if len(probed) else pd.Series(dtype=float)
+
+    # ------------------------------------------------------------ one line a row
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """A line a row, in the table's order: sizes and retention as printed and as re-enacted here, speed, cost.
+
+        kept, low, high: the mean over tasks and seeds of the score by the teacher's, with the 95 % interval of the mean
+        over seeds (Student's t); knows: the share of the teacher's lead over an untrained network in three probes.
+        """
+        printed = {row["name"]: row for row in table1()}
+        return pd.DataFrame([self._line(one, printed.get(one.row)) for one in METHODS if self._has(one.row)])
+
+    def _has(self, row: str) -> bool:
+        return any(unit.row == row for unit in self.units)
+
+    def _line(self, method, printed: Mapping[str, str] | None) -> dict[str, object]:
+        mine = self.frame[self.frame["row"] == method.row]
+        base = self.frame[(self.frame["row"] == TEACHER)]
+        full = base if method.model is None else self.frame[self.frame["row"] == self._untrained(method.row)]
+        share = (mine["score"] / mine["teacher"]).groupby(mine["seed"]).mean()
+        mean, low, high = _interval(share)
+        sizes = {name: full[name].mean() / mine[name].mean() for name in ("parameters", "encoder", "bytes", "memory")}
+        return {
+            "row": method.row,
+            "family": method.family,
+            "printed factor": printed_factor(printed["compression_v3"]) if printed else None,
+            "printed kept": printed_retention(printed) if printed else None,
+            **sizes,
+            "kept": 100 * mean,
+            "low": 100 * low,
+            "high": 100 * high,
+            "faster_1": mine["faster_1"].median(),
+            "faster_32": mine["faster_32"].median(),
+            "seconds": mine["seconds"].mean(),
+            "knows": self._knows(method.row),
+            "seeds": len(share),
+        }
+
+    def _knows(self, row: str) -> float:
+        """Per cent of the teacher's lead over an untrained network that is left, mean over probes and seeds."""
+        probed = self.frame[self.frame["trees"] != UNKNOWN].groupby("row")[list(KNOWLEDGE)].mean()
+        if not {row, TEACHER, UNTRAINED} <= set(probed.index):
+            return np.nan
+        small, teacher, untrained = (probed.loc[name] for name in (row, TEACHER, UNTRAINED))
+        return float(100 * ((small - untrained) / (teacher - untrained)).mean())
+
+    # ------------------------------------------------------------ all rows together
+
+    def agreement(self, draws: int = 2000, seed: int = 0) -> tuple[float, float, float, int]:
+        """Spearman's correlation of printed and re-enacted retention over rows, its bootstrap interval over rows, rows.
+
+        Rows are all there are in the table, but a sample of the methods that there could be; nan below five rows.
+        """
+        rows = self.summary.dropna(subset=["printed kept"]) if self.units else pd.DataFrame()
+        rows = rows[rows["row"] != TEACHER] if len(rows) else rows
+        if len(rows) < 5:
+            return np.nan, np.nan, np.nan, len(rows)
+        pairs = rows[["printed kept", "kept"]].to_numpy(float)
+        rng = np.random.default_rng(seed)
+        drawn = [stats.spearmanr(*pairs[rng.integers(0, len(pairs), len(pairs))].T).statistic for _ in range(draws)]
+        return float(stats.spearmanr(*pairs.T).statistic), *np.nanpercentile(drawn, (2.5, 97.5)), len(pairs)
+
+    def figure(self, caption: str = "") -> Figure:
+        """Size against what is kept: rows as re-enacted here by family, and the points that Table 1 prints."""
+        rows = self.summary[self.summary["row"] != TEACHER]
+        printed = rows.dropna(subset=["printed factor", "printed kept"])
+        points = np.concatenate([rows[["parameters", "kept"]], printed[["printed factor", "printed kept"]]])
+        groups = [*rows["family"], *["printed in Table 1"] * len(printed)]
+        labels = [*rows["row"], *[f"{name} (printed)" for name in printed["row"]]]
+        axes = {"xlabel": "times smaller (all stored parameters)", "ylabel": "kept of the full model's score, %"}
+        return scatter(points, labels, groups=groups, caption=caption, **axes)
+
+
+def _name(identity: str) -> str:
+    """A unit's model without the checksum behind it."""
+    return identity.rpartition(" ")[0]
+
+
+def _interval(values: pd.Series) -> tuple[float, float, float]:
+    """Mean with its 95 % interval (Student's t over seeds); a bare mean where there are fewer than two."""
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, np.nan, np.nan
+    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+    return mean, mean - float(half), mean + float(half)

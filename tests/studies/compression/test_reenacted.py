@@ -1,0 +1,141 @@
+"""The study of Table 1: units are measured alike, kept one by one, found again, and told as samples and lines."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from bertology_utils.cli import main
+from bertology_utils.compression.methods.lesson import Budget, Encoded
+from bertology_utils.compression.methods.problems import problem
+from bertology_utils.compression.methods.registry import METHODS, method
+from bertology_utils.errors import NotAskable
+from bertology_utils.figures import Figure
+from bertology_utils.studies.compression import recorded, reenacted
+from bertology_utils.studies.compression.knowledge import KNOWLEDGE, Probed, knowledge
+from bertology_utils.studies.compression.recorded import TEACHER, UNTRAINED, Recorded
+from bertology_utils.studies.compression.reenacted import Classroom, Sizes, Unit, keep, missing
+from bertology_utils.studies.compression.speed import times_faster
+
+FEW = Sizes(
+    Budget(examples=16, epochs=1, test=8, text_steps=1, pieces=256, text_pieces=128), 10, ("tense", "tagging"), None, {}
+)
+
+
+@pytest.fixture
+def room(tiny, monkeypatch):
+    monkeypatch.setattr(reenacted, "load", lambda name: tiny)
+    return Classroom("tiny", seed=3, sizes=FEW)
+
+
+@pytest.fixture(scope="module")
+def unit() -> Unit:
+    numbers = dict.fromkeys(("answers", "parameters", "encoder", "bytes", "memory"), 100)
+    shares = dict.fromkeys(("faster_1", "faster_32", "seconds", "fact", "number", "meaning", "trees"), 1.0)
+    texts = {"model": "tiny abc", "hardware": "a processor", "date": "2026-11-27"}
+    return Unit(row=TEACHER, problem="tense", seed=0, score=0.9, teacher=0.9, **numbers, **shares, **texts)
+
+
+def planted(unit: Unit, scores: dict[str, float], seeds: int = 5, noise: float = 0.01) -> Recorded:
+    """Rows with these scores, which differ a little by seed."""
+    rng = np.random.default_rng(0)
+    return Recorded(
+        [
+            dataclasses.replace(unit, row=row, seed=seed, score=score + noise * rng.standard_normal())
+            for row, score in scores.items()
+            for seed in range(seeds)
+        ]
+    )
+
+
+def test_a_unit_a_task_with_the_teachers_score_of_the_same_seed(room):
+    units = room.units(method(TEACHER))
+    assert [unit.problem for unit in units] == ["tense", "tagging"]
+    assert all(unit.score == unit.teacher and unit.seed == 3 for unit in units)
+    assert room.units(method("magnitude, retrained"))[0].teacher == units[0].teacher
+
+
+def test_units_are_kept_in_the_place_of_older_ones_and_what_is_missing_is_told(tmp_path, room, monkeypatch, tiny):
+    path = tmp_path / "table1.csv"
+    monkeypatch.setattr(reenacted, "load", lambda name: tiny)
+    assert missing(path, [TEACHER], [3, 4], "tiny") == [(TEACHER, 3), (TEACHER, 4)]
+    units = room.units(method(TEACHER))
+    named = [dataclasses.replace(unit, model=f"tiny {tiny.sha256[:12]}") for unit in units]
+    keep(path, named)
+    keep(path, named[:1])
+    assert len(path.read_text().splitlines()) == 1 + len(units)
+    assert missing(path, [TEACHER], [3, 4], "tiny") == [(TEACHER, 4)]
+
+
+def test_a_network_with_more_blocks_is_slower(tiny):
+    class Repeated(nn.Module):
+        def __init__(self, times: int):
+            super().__init__()
+            self.times = times
+
+        def forward(self, input_ids: torch.Tensor, **batch: torch.Tensor) -> torch.Tensor:
+            made = torch.ones(256, 256)
+            for _ in range(self.times):
+                made = made @ made / 256
+            return made
+
+    questions = Encoded.of(tiny, problem("tense", 4, 4).test)
+    assert times_faster((Repeated(64), questions), (Repeated(4), questions)) > 3
+
+
+def test_probes_find_what_is_planted_and_nothing_in_noise(tiny):
+    sizes = Probed(examples=60, test=40, trees=20, test_trees=10)
+    found = knowledge(tiny.encoder, tiny, sizes)
+    assert set(found) == set(KNOWLEDGE) and all(0 <= share <= 1 for share in found.values())
+
+    class Blind(nn.Module):
+        """Sees how long its input is and nothing else."""
+
+        config = tiny.encoder.config
+
+        def forward(self, input_ids: torch.Tensor, **batch: torch.Tensor):
+            shape = (*input_ids.shape, self.config.hidden_size)
+            return type("Output", (), {"last_hidden_state": torch.ones(shape)})()
+
+    assert knowledge(Blind(), tiny, sizes)["meaning"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_samples_of_a_row_and_of_its_twin(unit, tiny):
+    table = planted(unit, {TEACHER: 0.9, UNTRAINED: 0.5, "DistilBERT": 0.85, "half of the blocks, tuned": 0.8})
+    named = dataclasses.replace(tiny, name="tiny")
+    found = table.of(named, "DistilBERT", "half of the blocks, tuned")
+    assert found["small"].shape == (5, 1) and found["small"].mean() == pytest.approx(0.85, abs=0.02)
+    untrained = table.of(dataclasses.replace(tiny, name="random:tiny", seed=1), "DistilBERT")
+    assert untrained["small"].mean() == pytest.approx(0.5, abs=0.02)
+
+
+def test_too_few_seeds_and_another_model_are_not_asked(unit, tiny):
+    with pytest.raises(NotAskable, match="table1"):
+        planted(unit, {TEACHER: 0.9, UNTRAINED: 0.5, "DistilBERT": 0.8}, seeds=2).of(tiny, "DistilBERT")
+    with pytest.raises(NotAskable, match="other"):
+        planted(unit, {TEACHER: 0.9, UNTRAINED: 0.5}).of(dataclasses.replace(tiny, name="other"), UNTRAINED)
+    with pytest.raises(NotAskable):
+        Recorded([]).of(tiny, "DistilBERT")
+
+
+def test_a_line_a_row_with_what_was_printed(unit):
+    summary = planted(unit, {TEACHER: 0.9, UNTRAINED: 0.5, "DistilBERT": 0.81}, noise=0.0).summary
+    line = summary.set_index("row").loc["DistilBERT"]
+    assert line["printed kept"] == 90 and line["printed factor"] == 1.5
+    assert line["kept"] == pytest.approx(90) and line["low"] == line["high"] == pytest.approx(90)
+
+
+def test_the_rank_correlation_finds_a_planted_order(unit):
+    printed = {row["name"]: recorded.printed_retention(row) for row in recorded.table1()}
+    rows = [one.row for one in METHODS if printed.get(one.row) and one.model is None]
+    agreeing = planted(unit, {TEACHER: 1.0} | {row: printed[row] / 110 for row in rows}, noise=0.0)
+    found, low, high, count = agreeing.agreement()
+    assert found == pytest.approx(1) and low > 0.9 and high <= 1 and count >= min(5, len(rows) - 1)
+    assert isinstance(agreeing.figure(), Figure)
+
+
+def test_wrong_calls_end_in_a_line(capsys):
+    assert main(["study", "table2"]) == 1 and "table1" in capsys.readouterr().err
+    assert main(["study", "table1", "--row", "TinyBERTS"]) == 1 and "row" in capsys.readouterr().err
