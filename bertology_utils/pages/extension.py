@@ -127,16 +127,19 @@ class Generated(SphinxDirective):
         return [nodes.raw("", html, format="html")]
 
 
-def add_ledger_script(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """The filter's script on the ledger page only."""
-    if pagename == "book/ledger":
-        app.add_js_file("ledger.js")
+SCRIPTS = {"book/ledger": "ledger.js", "notebooks/compression": "tables.js"}
+
+
+def add_page_scripts(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """A page's own script, which no other page loads."""
+    if pagename in SCRIPTS:
+        app.add_js_file(SCRIPTS[pagename])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Sphinx's entry point."""
     app.connect("source-read", swap_in_executed)
-    app.connect("html-page-context", add_ledger_script)
+    app.connect("html-page-context", add_page_scripts)
     for name in PARTS:
         app.add_directive(name, Generated)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,7 +17,7 @@ from bertology_utils.compression.accounting import table1
 from bertology_utils.compression.methods.registry import METHODS
 from bertology_utils.compression.scorecard import printed_factor
 from bertology_utils.errors import NotAskable
-from bertology_utils.figures import Figure, scatter
+from bertology_utils.figures import Figure, scatter, table
 from bertology_utils.files import read_rows
 from bertology_utils.models import Specimen
 from bertology_utils.project import find_root
@@ -153,19 +153,32 @@ class Recorded:
 
     # ------------------------------------------------------------ all rows together
 
-    def agreement(self, draws: int = 2000, seed: int = 0) -> tuple[float, float, float, int]:
-        """Spearman's correlation of printed and re-enacted retention over rows, its bootstrap interval over rows, rows.
+    def agreement(self, draws: int = 2000, seed: int = 0) -> dict[str, float]:
+        """Spearman's `rank` correlation of printed and re-enacted retention, `low` and `high` of its interval, `rows`.
 
-        Rows are all there are in the table, but a sample of the methods that there could be; nan below five rows.
+        The interval is a bootstrap over rows, as of the methods that there could be; nan below five rows.
         """
         rows = self.summary.dropna(subset=["printed kept"]) if self.units else pd.DataFrame()
         rows = rows[rows["row"] != TEACHER] if len(rows) else rows
         if len(rows) < 5:
-            return np.nan, np.nan, np.nan, len(rows)
+            return {"rank": np.nan, "low": np.nan, "high": np.nan, "rows": len(rows)}
         pairs = rows[["printed kept", "kept"]].to_numpy(float)
         rng = np.random.default_rng(seed)
         drawn = [stats.spearmanr(*pairs[rng.integers(0, len(pairs), len(pairs))].T).statistic for _ in range(draws)]
-        return float(stats.spearmanr(*pairs.T).statistic), *np.nanpercentile(drawn, (2.5, 97.5)), len(pairs)
+        low, high = np.nanpercentile(drawn, (2.5, 97.5))
+        return {"rank": float(stats.spearmanr(*pairs.T).statistic), "low": low, "high": high, "rows": len(pairs)}
+
+    def table(self, caption: str = "") -> Figure:
+        """The summary for readers: a column `family` lets the page sort and filter the rows."""
+        return table(self.summary.apply(_told, axis=1), caption=caption) if self.units else table([], caption=caption)
+
+    @property
+    def who(self) -> str:
+        """Whose table it is, on which processor, with how many seeds a row: one sentence."""
+        seeds = self.summary["seeds"]
+        span = f"{seeds.min()}" if seeds.min() == seeds.max() else f"{seeds.min()} to {seeds.max()}"
+        teacher = next(unit for unit in self.units if unit.row == TEACHER)
+        return f"Teacher: {_name(teacher.model)}; {span} seeds a row; times on {teacher.hardware}."
 
     def figure(self, caption: str = "") -> Figure:
         """Size against what is kept: rows as re-enacted here by family, and the points that Table 1 prints."""
@@ -176,6 +189,29 @@ class Recorded:
         labels = [*rows["row"], *[f"{name} (printed)" for name in printed["row"]]]
         axes = {"xlabel": "times smaller (all stored parameters)", "ylabel": "kept of the full model's score, %"}
         return scatter(points, labels, groups=groups, caption=caption, **axes)
+
+
+def _told(line: pd.Series) -> pd.Series:
+    """A line of the summary in a reader's words and digits."""
+    number = lambda name, form: "–" if pd.isna(line[name]) else format(line[name], form)  # noqa: E731
+    ends = "" if pd.isna(line["low"]) else f" [{line['low']:.0f}, {line['high']:.0f}]"
+    return pd.Series(
+        {
+            "row": line["row"],
+            "family": line["family"],
+            "printed: × smaller": number("printed factor", "g"),
+            "kept, %": number("printed kept", "g"),
+            "here: × smaller": number("parameters", ".2f"),
+            "× encoder": number("encoder", ".2f"),
+            "× bytes": number("bytes", ".2f"),
+            "× memory": number("memory", ".2f"),
+            "kept here, %": number("kept", ".1f") + ends,
+            "× faster, one input": number("faster_1", ".2f"),
+            "× faster, 32": number("faster_32", ".2f"),
+            "seconds to make": number("seconds", ".0f"),
+            "still known, %": number("knows", ".0f"),
+        }
+    )
 
 
 def _name(identity: str) -> str:
