@@ -28,8 +28,8 @@ READ_STEPS, WIDE_STEPS = 1.0, 1.0  # shares of the course's text steps
 def one_block(origin: Specimen, width: int) -> Specimen:
     """An untrained model whose layers, as many as the origin's, are one block of this width (lan2019albert).
 
-    Heads are as wide as the origin's, the inner layer four times the width, and the token table of both models of the
-    study a sixth of the origin's width. Raises BertologyError for a width that heads do not divide.
+    Heads are as wide as the origin's, the inner layer as many times the width, and the token table is, as in both
+    models of the study, a sixth of the origin's width. Raises BertologyError for a width that heads do not divide.
     """
     head = origin.width // max(1, origin.heads)
     if width < head or width % head:
@@ -49,8 +49,8 @@ def _config(origin: Specimen, width: int, heads: int) -> AlbertConfig:
         num_hidden_layers=origin.layers,
         num_hidden_groups=1,
         num_attention_heads=heads,
-        intermediate_size=4 * width,
-        hidden_act="gelu",
+        intermediate_size=width * getattr(own, "intermediate_size", 4 * origin.width) // origin.width,
+        hidden_act=getattr(own, "hidden_act", "gelu"),
         max_position_embeddings=origin.max_pieces,
         initializer_range=getattr(own, "initializer_range", 0.02),
         pad_token_id=tokenizer.pad_token_id,
