@@ -217,7 +217,9 @@ class Reader(nn.Module):
         self.body, self.config = body, body.config
 
     def embedded(self, input_ids: Tensor, segments: dict[str, Tensor]) -> Tensor:
-        return self.body.embeddings(input_ids=input_ids, **segments)
+        """What the first block is given: (batch, pieces, width)."""
+        project = getattr(self.body, "embeddings_project", nn.Identity())  # ELECTRA's, from a narrower table
+        return project(self.body.embeddings(input_ids=input_ids, **segments))
 
 
 class Softened(Reader):
