@@ -157,7 +157,9 @@ def _layerdrop(lesson: Lesson) -> Small:
 
 RANKS = 16  # groups of ranks with one retention each
 RETENTION_RATE = 0.1  # lets a retention fall from 1 to 0 within a third of the tuning
-MASS = 0.1  # weight of what is retained against the task's loss; see the task `voice`
+MASS = (
+    0.1  # weight of what is retained against the task's loss; on `voice` 41 % is read at no loss (0.5: 34 %, .003 lost)
+)
 
 HIDDEN = -1e4  # attention to what is not to be seen, before the softmax
 ASKED = ("labels", "places")  # of a batch, what is no input

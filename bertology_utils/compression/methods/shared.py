@@ -17,7 +17,7 @@ from bertology_utils.models import Specimen
 
 FACTOR = 6  # 768 / 128: how much narrower the token table of lan2019albert's base model is than its blocks
 WIDER = 4 / 3  # xxlarge is four times that; a pass costs the square, and twice the teacher's time has to do here
-READ_RATE = 1e-3  # see the task `voice`: what a body that begins with nothing learns with
+READ_RATE = 3e-3  # of a body that starts from nothing: 50 steps of seed 100 end at 6.2 nats, with 1e-3 at 8.1
 
 # ---------------------------------------------------------------- one block for all layers
 
