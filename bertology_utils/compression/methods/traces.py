@@ -71,6 +71,20 @@ def _by_head(output: Tensor, heads: int) -> Tensor:
     return output.unflatten(-1, (heads, -1)).transpose(-2, -3)
 
 
+@torch.no_grad()
+def passed(network: nn.Module, batch: Mapping[str, Tensor]) -> list[int]:
+    """The weights that a batch went through: one number a block that ran, in order, the same for the same weights."""
+    seen: list[int] = []
+    queries = [module for name, module in network.named_modules() if name.endswith(".query")]
+    handles = [q.register_forward_hook(lambda module, *_: seen.append(module.weight.data_ptr())) for q in queries]
+    try:
+        network(**{name: values for name, values in batch.items() if name != "labels"})
+    finally:
+        for handle in handles:
+            handle.remove()
+    return seen
+
+
 def relation_divergence(student: Tensor, teacher: Tensor, real: Tensor) -> Tensor:
     """KL(teacher || student) of two relations after their softmax, mean over real pieces and heads: a scalar.
 
