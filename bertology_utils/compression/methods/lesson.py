@@ -210,14 +210,17 @@ class Lesson(Course):
         steps: int | None = None,
         encoded: Encoded | None = None,
         also: Sequence[nn.Module] = (),
+        also_rate: float | None = None,
         each: Callable[[float], None] | None = None,
     ) -> np.ndarray:
         """Trains a network in place, as many steps as the teacher had unless told: losses (steps,).
 
         loss(network, batch) is a scalar. The head learns ten times faster than the body, as the teacher's; `encoded`
-        are other examples than the task's; `also` and `each` as in `read`.
+        are other examples than the task's; `also` and `each` as in `read`. What is trained `also` may have a rate
+        of its own, as gates and scores do, which have further to go than weights.
         """
-        parts = [(network.encoder, rate), (network.head, 10 * rate), *((module, rate) for module in also)]
+        beside = [(module, also_rate or rate) for module in also]
+        parts = [(network.encoder, rate), (network.head, 10 * rate), *beside]
         return _trained(network, parts, loss, self.feed(encoded), self.steps if steps is None else steps, each)
 
 
