@@ -1,10 +1,28 @@
 """All rows of Table 1 that are re-enacted, and baselines beside them. A row added here is run, tabled and tested."""
 
-from bertology_utils.compression.methods import distilled, references, replaced, shared
+from bertology_utils.compression.methods import (
+    distilled,
+    pruned,
+    references,
+    replaced,
+    shared,
+    structured,
+)
 from bertology_utils.compression.methods.lesson import Method
 from bertology_utils.errors import unknown
 
-METHODS: tuple[Method, ...] = (*references.METHODS, *distilled.METHODS, *shared.METHODS, *replaced.METHODS)
+MODULES = (
+    distilled,
+    pruned,
+    references,
+    replaced,
+    shared,
+    structured,
+)
+ORDER = ("reference", "distillation", "quantisation", "pruning", "other", "baseline")  # of families in the table
+METHODS: tuple[Method, ...] = tuple(
+    sorted((method for module in MODULES for method in module.METHODS), key=lambda method: ORDER.index(method.family))
+)
 
 
 def method(row: str) -> Method:
