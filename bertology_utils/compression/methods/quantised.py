@@ -23,7 +23,7 @@ GOBO_BITS = 3
 EMA = 0.9  # of an activation's range; the study's .9999 forgets its start in more steps than are made here
 GROUPS = 128  # of a matrix of Q-BERT, as in the study, or as many as divide its rows
 LOW, HIGH, EMBEDDED = 2, 3, 8  # bits of Q-BERT: of a block, of a sensitive one, of what is in no block
-HESSIAN_BATCHES, HESSIAN_PIECES, POWER_ROUNDS = 3, 128, 8  # enough that a second draw ranks most blocks the same
+HESSIAN_BATCHES, HESSIAN_PIECES, POWER_ROUNDS = 3, 128, 8  # a second draw ranks all but two blocks the same
 
 
 def matrices(module: nn.Module) -> dict[str, nn.Module]:
@@ -155,7 +155,7 @@ def linear_grid(weight: Tensor) -> Tensor:
 
 
 def off_grid(weight: Tensor) -> float:
-    """The largest distance of a weight from the integers of its matrix's one scale, as a share of the largest weight."""
+    """The largest distance of a weight from an integer times the matrix's one scale, as a share of the largest weight."""
     weight = weight.detach()
     return float((weight - linear_grid(weight)).abs().amax() / weight.abs().amax())
 
@@ -213,9 +213,7 @@ def sensitivities(network: Network, batches: Sequence[Batch]) -> np.ndarray:
     for batch in batches:
         with sdpa_kernel(SDPBackend.MATH):  # the quick kernels cannot be derived twice
             loss = hard_loss(network, batch)
-        gradients = torch.autograd.grad(loss, sum(blocks, []), create_graph=True)
-        own = np.split(np.arange(len(gradients)), np.cumsum([len(block) for block in blocks])[:-1])
-        values.append([top_eigenvalue([gradients[i] for i in g], b) for g, b in zip(own, blocks, strict=True)])
+        values.append([top_eigenvalue(torch.autograd.grad(loss, own, create_graph=True), own) for own in blocks])
     return np.abs(np.mean(values, 0)) + np.std(values, 0)
 
 
@@ -238,7 +236,9 @@ def _qbert(lesson: Lesson) -> Small:
     few = list(islice(lesson.train_set.batches(HESSIAN_PIECES, order), HESSIAN_BATCHES))
     sensitive = sensitivities(network, few)
     blocks = [matrices(block) for block in encoder_layers(network.encoder)]
-    chosen = {id(part): own for own, block in zip(block_bits(sensitive), blocks, strict=True) for part in block.values()}
+    chosen = {
+        id(part): own for own, block in zip(block_bits(sensitive), blocks, strict=True) for part in block.values()
+    }
     bits = {name: chosen.get(id(part), EMBEDDED) for name, part in matrices(network).items()}
     with rounded(network, {name: lambda weight, own=own: group_grid(weight, own) for name, own in bits.items()}):
         lesson.train(network)

@@ -1,8 +1,8 @@
 """Students as deep as their teacher, very narrow, and with a small vocabulary of their own (zhao2019extreme).
 
-Depends on `lesson`, on the WordPiece of `pretraining` and on masked words. Two stages on text: the teacher gets rows for
-the student's pieces, then the student learns to be its shadow under one pair of projections for all layers. Deviation:
-the study trains both at once; here one comes after the other.
+Depends on `lesson`, on the WordPiece of `pretraining` and on masked words. Two stages on text: the teacher gets rows
+for the student's pieces, then the student learns to be its shadow under one pair of projections for all layers.
+Deviation: the study trains both at once; here one comes after the other.
 """
 
 import copy
