@@ -155,7 +155,7 @@ def linear_grid(weight: Tensor) -> Tensor:
 
 
 def off_grid(weight: Tensor) -> float:
-    """The largest distance of a weight from an integer times the matrix's one scale, as a share of the largest weight."""
+    """How far a weight lies from an integer times the matrix's one scale, at most, as a share of the largest weight."""
     weight = weight.detach()
     return float((weight - linear_grid(weight)).abs().amax() / weight.abs().amax())
 
