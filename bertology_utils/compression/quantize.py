@@ -99,13 +99,18 @@ def gobo_matrix(weight: np.ndarray, bits: int = 3, expected_outliers: float = 0.
     the smallest L1 distance is kept.
     """
     flat = np.asarray(weight, dtype=np.float64).ravel()
-    mean, deviation = flat.mean(), max(flat.std(), 1e-12)
-    outliers = np.abs(flat - mean) / deviation > norm.isf(expected_outliers / 2)
+    outliers = gaussian_outliers(flat, expected_outliers)
     order = np.sort(flat[~outliers])
     centroids = _centroids(order, 2**bits, rounds)
     values = flat.copy()
     values[~outliers] = _nearest(flat[~outliers], centroids)
     return GoboMatrix(values.reshape(weight.shape), centroids, outliers.reshape(weight.shape))
+
+
+def gaussian_outliers(weight: np.ndarray, expected: float = 0.001) -> np.ndarray:
+    """Booleans of the same shape: where a Gaussian fitted to all weights would have `expected` of its mass."""
+    values = np.asarray(weight, dtype=np.float64)
+    return np.abs(values - values.mean()) / max(values.std(), 1e-12) > norm.isf(expected / 2)
 
 
 def _centroids(order: np.ndarray, count: int, rounds: int) -> np.ndarray:

@@ -30,18 +30,29 @@ def train_tokenizer(
     smoothing: None reads all text; else documents are sampled so that every corpus has characters in proportion to its
         size to this power, and the rarest one is read whole (the sampling of multilingual BERT).
 
-    The library numbers the letters inside words as its hash tables have them, by chance, and merges pairs of equal
-    frequency in the order of these numbers. Letters that come as special tokens keep their order, so they do here; then
-    the vocabulary moves to a tokenizer in which they are ordinary pieces.
-
     Raises BertologyError where there is no text.
     """
     shares = [1.0] * len(sources) if smoothing is None else sampled_shares(sources, smoothing)
+    made = tokenizer_of(_sampled_sentences(sources, shares), vocabulary_size, alphabet, cased)
+    if made is None:
+        raise BertologyError(f"The corpora hold no text: {', '.join(map(str, sources))}.")
+    return made
+
+
+def tokenizer_of(
+    sentences: Iterable[str], vocabulary_size: int, alphabet: int = 400, cased: bool = False
+) -> Tokenizer | None:
+    """`train_tokenizer` on sentences at hand; None where they hold no word.
+
+    The library numbers the letters inside words as its hash tables have them, by chance, and merges pairs of equal
+    frequency in the order of these numbers. Letters that come as special tokens keep their order, so they do here; then
+    the vocabulary moves to a tokenizer in which they are ordinary pieces.
+    """
     learner = _tokenizer(cased)
-    words = _count_words(learner, _sampled_sentences(sources, shares))
+    words = _count_words(learner, sentences)
     words = Counter({word: count for word, count in words.items() if len(word) <= LONGEST_WORD})
     if not words:
-        raise BertologyError(f"The corpora hold no text: {', '.join(map(str, sources))}.")
+        return None
     first, later = _letters(words, alphabet)
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary_size,

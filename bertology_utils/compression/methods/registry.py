@@ -3,10 +3,12 @@
 from bertology_utils.compression.methods import (
     distilled,
     pruned,
+    quantised,
     references,
     replaced,
     shared,
     structured,
+    vocabularies,
 )
 from bertology_utils.compression.methods.lesson import Method
 from bertology_utils.errors import unknown
@@ -14,10 +16,12 @@ from bertology_utils.errors import unknown
 MODULES = (
     distilled,
     pruned,
+    quantised,
     references,
     replaced,
     shared,
     structured,
+    vocabularies,
 )
 ORDER = ("reference", "distillation", "quantisation", "pruning", "other", "baseline")  # of families in the table
 METHODS: tuple[Method, ...] = tuple(
