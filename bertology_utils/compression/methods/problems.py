@@ -1,7 +1,7 @@
 """The tasks that every method of Table 1 is asked: a pair of sentences, one sentence, and its single words.
 
-Depends on `classification_tasks`, `grammar` and `ten_languages`; knows no model. Training and test examples share no content word, so a
-small model that remembers words alone stays at chance.
+Depends on `classification_tasks`, `grammar` and `ten_languages`; knows no model. Training and test examples share no
+content word, so a small model that remembers words alone stays at chance.
 """
 
 from collections.abc import Sequence
