@@ -1,10 +1,16 @@
 """All rows of Table 1 that are re-enacted, and baselines beside them. A row added here is run, tabled and tested."""
 
-from bertology_utils.compression.methods import distilled, recurrent, references, thin
+from bertology_utils.compression.methods import distilled, mobile, recurrent, references, thin
 from bertology_utils.compression.methods.lesson import Method
 from bertology_utils.errors import unknown
 
-METHODS: tuple[Method, ...] = (*references.METHODS, *distilled.METHODS, *thin.METHODS, *recurrent.METHODS)
+METHODS: tuple[Method, ...] = (
+    *references.METHODS,
+    *distilled.METHODS,
+    *mobile.METHODS,
+    *thin.METHODS,
+    *recurrent.METHODS,
+)
 
 
 def method(row: str) -> Method:
