@@ -1,7 +1,7 @@
 """The tasks that every method of Table 1 is asked: a pair of sentences, one sentence, and its single words.
 
-Depends on `classification_tasks` and `grammar`; knows no model. Training and test examples share no content word, so a
-small model that remembers words alone stays at chance.
+Depends on `classification_tasks`, `grammar` and `ten_languages`; knows no model. Training and test examples share no
+content word, so a small model that remembers words alone stays at chance.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,17 @@ from dataclasses import dataclass
 from bertology_utils.data.material import OPEN_CLASS
 from bertology_utils.errors import unknown
 from bertology_utils.language.grammar import generate
+from bertology_utils.language.lexicon import SPLITS
+from bertology_utils.language.ten_languages import LANGUAGES, ParallelSentence, parallel_corpus
 from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.text import Words
 from bertology_utils.tuning.classification_tasks import TASKS, task
 
 TAGGING = "tagging"
 TAGS = ("NOUN", "VERB", "ADJ", "ADV", "PROPN")
+TEN_LANGUAGES = "tagging in ten languages"
+ALL_TAGS = ("NOUN", "VERB", "ADJ", "ADV", "ADP", "AUX", "DET", "PART", "PUNCT")
+SPLIT_TAGS = ALL_TAGS[:3]  # of the words that only one split has
 
 
 @dataclass(frozen=True)
@@ -51,13 +56,15 @@ PROBLEMS = ("entailment", "tense", TAGGING)
 def problem(name: str, train: int, test: int, seed: int = 0) -> Problem:
     """So many examples of each split, the same for the same arguments.
 
-    `name` is "tagging", the part of speech of each content word, or a task of `classification_tasks`.
-    Raises BertologyError for an unknown task.
+    `name` is "tagging", the part of speech of each content word, the same "in ten languages", or a task of
+    `classification_tasks`. Raises BertologyError for an unknown task.
     """
+    if name == TEN_LANGUAGES:
+        return Problem(name, _in_ten_languages(train, seed), _held_out_words(test, seed), len(ALL_TAGS))
     if name == TAGGING:
         return Problem(name, _tagged(train, seed, "train"), _tagged(test, seed, "test"), len(TAGS))
     if name not in TASKS:
-        raise unknown("task", name, [TAGGING, *TASKS])
+        raise unknown("task", name, [TAGGING, TEN_LANGUAGES, *TASKS])
     parts = [task(name, n, seed, split) for n, split in ((train, "train"), (test, "test"))]
     return Problem(name, *(Questions(part.sentences, part.labels, part.pairs) for part in parts), classes=2)
 
@@ -69,3 +76,26 @@ def _tagged(n: int, seed: int, split: str) -> Questions:
         for sentence in sentences
     ]
     return Questions([sentence.words for sentence in sentences], labels)
+
+
+def mixed_languages(n: int, split: str, seed: int = 0) -> list[ParallelSentence]:
+    """`n` different meanings, each in one of the ten languages in turn, so that no sentence translates another."""
+    corpus, codes = parallel_corpus(n, split, seed), list(LANGUAGES)
+    return [corpus[codes[i % len(codes)]][i] for i in range(n)]
+
+
+def text_of_ten_languages(n: int, seed: int = 0) -> list[Words]:
+    """`n` unlabelled sentences with the words of each split: the text of a course in ten languages."""
+    return [sentence.words for split in SPLITS for sentence in mixed_languages(n, split, seed)]
+
+
+def _in_ten_languages(n: int, seed: int) -> Questions:
+    sentences = mixed_languages(n, "train", seed)
+    return Questions([s.words for s in sentences], [list(map(ALL_TAGS.index, s.upos)) for s in sentences])
+
+
+def _held_out_words(n: int, seed: int) -> Questions:
+    """Of every word the tag is taught; the words that training has not shown are asked."""
+    sentences = mixed_languages(n, "test", seed)
+    labels = [[ALL_TAGS.index(tag) if tag in SPLIT_TAGS else IGNORED for tag in s.upos] for s in sentences]
+    return Questions([s.words for s in sentences], labels)

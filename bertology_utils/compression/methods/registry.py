@@ -2,12 +2,15 @@
 
 from bertology_utils.compression.methods import (
     distilled,
+    mobile,
     pruned,
     quantised,
+    recurrent,
     references,
     replaced,
     shared,
     structured,
+    thin,
     vocabularies,
 )
 from bertology_utils.compression.methods.lesson import Method
@@ -15,12 +18,15 @@ from bertology_utils.errors import unknown
 
 MODULES = (
     distilled,
+    mobile,
     pruned,
     quantised,
+    recurrent,
     references,
     replaced,
     shared,
     structured,
+    thin,
     vocabularies,
 )
 ORDER = ("reference", "distillation", "quantisation", "pruning", "other", "baseline")  # of families in the table
