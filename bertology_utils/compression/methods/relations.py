@@ -1,7 +1,7 @@
 """Students that imitate what happens inside of their teacher: attention, states, and relations of values.
 
-Depends on `lesson`, `students`, `augmented` and `traces`. Every such loss is zero where the
-student is its teacher: the fact `at_teacher` of each row here.
+Depends on `lesson`, `students`, `augmented` and `traces`. Every such loss is zero where the student is its teacher:
+the fact `at_teacher` of each row here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from bertology_utils.compression.distill import student_of
 from bertology_utils.compression.methods.augmented import augmented, changed_shares
-from bertology_utils.compression.methods.distilled import LONGER, answers_loss
+from bertology_utils.compression.methods.distilled import LONGER, Layers, answers_loss
 from bertology_utils.compression.methods.lesson import Batch, Course, Encoded, Lesson, Method, Small, dense, hard_loss
 from bertology_utils.compression.methods.students import Size, newborn
 from bertology_utils.compression.methods.traces import Trace, relation, relation_divergence, traced
@@ -25,7 +25,6 @@ INSIDE, INSIDE_RATE = 2, 5e-4  # TinyBERT's first stage on a task: times the ste
 SHARE, CANDIDATES = 0.4, 15  # jiao2019tinybert's augmentation: words replaced, and words to choose from
 TERMS = ("embeddings", "attention", "hidden", "answers")
 
-Layers = Sequence[tuple[int, int]]
 Imitation = Callable[[Trace, Trace], Tensor]
 
 
@@ -46,10 +45,10 @@ def imitating(loss: Imitation, teacher: nn.Module) -> Callable[[nn.Module, Batch
 
 
 @torch.no_grad()
-def at_teacher(loss: Imitation, lesson: Lesson) -> float:
-    """What the loss is where the student is its teacher, on one batch of the task."""
-    trace = traced(lesson.teacher.encoder, next(lesson.feed()))
-    return float(loss(trace, trace))
+def apart(loss: Imitation, encoder: nn.Module, lesson: Lesson) -> float:
+    """How far a body is from the tuned teacher's by this loss, on one batch of the task."""
+    batch = next(lesson.feed())
+    return float(loss(traced(encoder, batch), traced(lesson.teacher.encoder, batch)))
 
 
 # ---------------------------------------------------------------- relations of the last layer
@@ -76,7 +75,7 @@ def _half_by_relations(course: Course) -> Specimen:
 def _minilm(lesson: Lesson) -> Small:
     network = lesson.network()
     lesson.train(network)
-    return dense(network, at_teacher=at_teacher(last_relations, lesson))
+    return dense(network, at_teacher=apart(last_relations, lesson.teacher.encoder, lesson))
 
 
 # ---------------------------------------------------------------- internal representations, layer upon layer
@@ -103,7 +102,12 @@ class Stack:
         self.taught = self.layers[: 1 + int(done * len(self.layers))]
 
     def loss(self, own: Trace, target: Trace) -> Tensor:
+        """Of the layers taught so far."""
         return internal_loss(own, target, self.taught)
+
+    def whole(self, own: Trace, target: Trace) -> Tensor:
+        """Of all layers."""
+        return internal_loss(own, target, self.layers)
 
 
 def _internal_stack(lesson: Lesson) -> Small:
@@ -115,11 +119,13 @@ def _internal_stack(lesson: Lesson) -> Small:
     size = Size.of(lesson.origin).share(depth=1 / 2)
     layers = followed(size.layers, lesson.origin.layers)
     network = lesson.network(student_of(lesson.origin, kept=[teacher - 1 for _, teacher in layers]).encoder)
-    stack = Stack(layers)
-    lesson.train(network, imitating(stack.loss, lesson.teacher.encoder), each=stack.grow)
-    lesson.train(network, partial(answers_loss, teacher=lesson.teacher))
-    whole = followed(lesson.origin.layers, lesson.origin.layers)
-    return dense(network, at_teacher=at_teacher(partial(internal_loss, layers=whole), lesson))
+    stack, teacher = Stack(layers), lesson.teacher
+    before = apart(stack.whole, network.encoder.eval(), lesson)
+    lesson.train(network, imitating(stack.loss, teacher.encoder), each=stack.grow)
+    lesson.train(network, partial(answers_loss, teacher=teacher))
+    same = Stack(followed(lesson.origin.layers, lesson.origin.layers))
+    facts = {"before": before, "after": apart(stack.whole, network.encoder, lesson)}
+    return dense(network, at_teacher=apart(same.whole, teacher.encoder, lesson), **facts)
 
 
 # ---------------------------------------------------------------- two stages, every layer, a map of widths
@@ -215,7 +221,8 @@ def tinybert(lesson: Lesson, terms: Sequence[str] = TERMS) -> Small:
     lesson.train(network, partial(answers_loss, teacher=teacher) if "answers" in terms else hard_loss, encoded=encoded)
     same = Imitator(followed(lesson.origin.layers, lesson.origin.layers), terms, nn.Identity(), nn.Identity())
     most = max(changed_shares(given.sentences, more.sentences[len(given.sentences) :]))
-    return dense(network, at_teacher=at_teacher(same, lesson) if same.taught else 0.0, most_changed=most)
+    own = apart(same, teacher.encoder, lesson) if same.taught else 0.0
+    return dense(network, at_teacher=own, most_changed=most)
 
 
 METHODS = (

@@ -21,7 +21,7 @@ from bertology_utils.compression.methods.relations import (
     TERMS,
     Imitator,
     Stack,
-    at_teacher,
+    apart,
     followed,
     imitating,
     imitator,
@@ -57,9 +57,11 @@ def test_layers_are_mapped_evenly_and_the_last_to_the_last():
     assert followed(3, 8) == [(1, 3), (2, 5), (3, 8)] and followed(1, 2) == [(1, 2)]
 
 
-def test_every_loss_is_zero_at_the_teachers_own_weights_and_not_elsewhere(pair_lesson, traces):
+def test_every_loss_is_zero_at_the_teachers_own_weights_and_not_elsewhere(tiny, pair_lesson, traces):
     losses = (last_relations, lambda a, b: internal_loss(a, b, WHOLE), same())
-    assert all(abs(at_teacher(loss, pair_lesson)) < 1e-6 for loss in losses)
+    assert all(abs(apart(loss, pair_lesson.teacher.encoder, pair_lesson)) < 1e-6 for loss in losses)
+    stranger = newborn(tiny, Size.of(tiny)).encoder
+    assert all(apart(loss, stranger, pair_lesson) > 1e-4 for loss in losses)
     own, target = traces
     assert last_relations(own, target) > 1e-4
     shuffled = dataclasses.replace(target, hidden=target.hidden[::-1], queries=target.queries[::-1])
