@@ -28,9 +28,12 @@ def kept_layers(teacher_layers: int, student_layers: int) -> list[int]:
     return [int(i + 0.5) for i in np.linspace(0, teacher_layers - 1, student_layers)]
 
 
-def student_of(teacher: Specimen, layers: int | None = None) -> Specimen:
-    """An untaught student: embeddings, head and `layers` blocks (half of them by default) copied from the teacher."""
-    kept = kept_layers(teacher.layers, layers or max(1, teacher.layers // 2))
+def student_of(teacher: Specimen, layers: int | None = None, *, kept: Sequence[int] | None = None) -> Specimen:
+    """An untaught student: embeddings, head and `layers` blocks (half of them by default) copied from the teacher.
+
+    kept: which blocks, 0-based and rising; spread evenly unless given.
+    """
+    kept = kept_layers(teacher.layers, layers or max(1, teacher.layers // 2)) if kept is None else kept
     model = copy.deepcopy(teacher.model)
     blocks = encoder_layers(model.base_model)
     for i in reversed(range(len(blocks))):

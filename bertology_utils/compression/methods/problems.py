@@ -61,12 +61,18 @@ def problem(name: str, train: int, test: int, seed: int = 0) -> Problem:
     """
     if name == TEN_LANGUAGES:
         return Problem(name, _in_ten_languages(train, seed), _held_out_words(test, seed), len(ALL_TAGS))
+    parts = [questions(name, n, seed, split) for n, split in ((train, "train"), (test, "test"))]
+    return Problem(name, *parts, classes=len(TAGS) if name == TAGGING else 2)
+
+
+def questions(name: str, n: int, seed: int = 0, split: str = "train") -> Questions:
+    """`n` examples of one split of a task, such as more of its training sentences with another seed."""
     if name == TAGGING:
-        return Problem(name, _tagged(train, seed, "train"), _tagged(test, seed, "test"), len(TAGS))
+        return _tagged(n, seed, split)
     if name not in TASKS:
         raise unknown("task", name, [TAGGING, TEN_LANGUAGES, *TASKS])
-    parts = [task(name, n, seed, split) for n, split in ((train, "train"), (test, "test"))]
-    return Problem(name, *(Questions(part.sentences, part.labels, part.pairs) for part in parts), classes=2)
+    drawn = task(name, n, seed, split)
+    return Questions(drawn.sentences, drawn.labels, drawn.pairs)
 
 
 def _tagged(n: int, seed: int, split: str) -> Questions:
