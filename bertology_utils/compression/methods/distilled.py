@@ -23,6 +23,7 @@ from bertology_utils.compression.methods.lesson import (
     dense,
 )
 from bertology_utils.compression.methods.problems import questions
+from bertology_utils.compression.methods.references import HALF, fewer_blocks, tuned_alone
 from bertology_utils.compression.methods.students import Size, inherited, newborn
 from bertology_utils.compression.methods.traces import soft_loss, told
 from bertology_utils.errors import NotAskable
@@ -39,13 +40,6 @@ Layers = Sequence[tuple[int, int]]
 
 
 # ---------------------------------------------------------------- taught by text alone, or with predictions of words
-
-
-def _tuned_alone(lesson: Lesson) -> Small:
-    """The body that has read the text, tuned on the task without any teacher."""
-    network = lesson.network()
-    lesson.train(network)
-    return dense(network)
 
 
 def _distilbert(course: Course) -> Specimen:
@@ -75,6 +69,13 @@ def _small(lesson: Lesson) -> Small:
 def answers_loss(network: nn.Module, batch: Batch, teacher: nn.Module) -> Tensor:
     """Divergence from the teacher's answers, a scalar; reads no label."""
     return soft_loss(network(**asked(batch)), told(teacher, batch))
+
+
+def _by_answers(lesson: Lesson) -> Small:
+    """Copied blocks that imitate the teacher's answers and see no label (hinton2015distilling)."""
+    network = lesson.network()
+    lesson.train(network, partial(answers_loss, teacher=lesson.teacher))
+    return dense(network)
 
 
 def _pretrained_distillation(lesson: Lesson) -> Small:
@@ -165,7 +166,7 @@ METHODS = (
         general=partial(_from_nothing, depth=4 / 12, heads=2 / 3),
         defines=("inherited", 0.0),
     ),
-    Method("DistilBERT", "distillation", _tuned_alone, general=_distilbert),
+    Method("DistilBERT", "distillation", tuned_alone, general=_distilbert),
     Method("BERT6-PKD", "distillation", partial(_patient, depth=1 / 2, follow=skipping), defines=("strayed", 0.0)),
     Method("BERT3-PKD", "distillation", partial(_patient, depth=1 / 4, follow=last), defines=("strayed", 0.0)),
     Method(
@@ -175,4 +176,5 @@ METHODS = (
         general=partial(_from_nothing, depth=1 / 2),
         defines=("inherited", 0.0),
     ),
+    Method("answers alone", "baseline", _by_answers, general=fewer_blocks(HALF)),
 )

@@ -35,7 +35,7 @@ class Budget:
     examples: int = 720
     epochs: int = 2
     test: int = 300
-    text_steps: int = 150
+    text_steps: int = 100
     pieces: int = 512  # of one batch of examples
     text_pieces: int = 1024
 

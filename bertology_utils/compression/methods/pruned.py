@@ -44,6 +44,14 @@ def share_kept(masks: Masks) -> float:
     return sum(int(mask.sum()) for mask in masks.values()) / sum(mask.numel() for mask in masks.values())
 
 
+def _magnitude(lesson: Lesson) -> Small:
+    """Half of the blocks' weights, the smallest, zeroed at once and retrained."""
+    network = lesson.copy_of_teacher()
+    masks = magnitude_masks(network.encoder, HALF)
+    tuned_under(lesson, network, masks)
+    return stored(network, masks)
+
+
 def _random(lesson: Lesson) -> Small:
     """Half of the blocks' weights at random, retrained: what any choice of weights must beat."""
     network = lesson.copy_of_teacher()
@@ -221,5 +229,6 @@ METHODS = (
     Method("RPP", "pruning", _rpp, general=_shrunk_body, counted="encoder", defines=_ZERO),
     Method("Soft MvP", "pruning", _movement, counted="encoder", defines=("misplaced", 0.0)),
     Method("IMP, rewind 50%", "pruning", _rewound, counted="encoder", defines=("not_rewound", 0.0)),
+    Method("magnitude, retrained", "baseline", _magnitude, counted="encoder", defines=_ZERO),
     Method("random half, retrained", "baseline", _random, counted="encoder", defines=_ZERO),
 )

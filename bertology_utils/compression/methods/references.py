@@ -1,17 +1,17 @@
 """Baselines that stand beside the table: what a row must beat to have done anything.
 
-Depends on `lesson`, on `distill` for cutting blocks and on the masks of `prune`.
+Depends on `lesson` and on `distill` for cutting blocks.
 """
 
 from collections.abc import Callable
 
 from bertology_utils.compression.distill import student_of
-from bertology_utils.compression.methods.lesson import Course, Lesson, Method, Small, dense, sparse
-from bertology_utils.compression.prune import apply_masks, magnitude_masks
+from bertology_utils.compression.methods.lesson import Course, Lesson, Method, Small, dense
+from bertology_utils.compression.methods.problems import TEN_LANGUAGES
 from bertology_utils.models import Specimen, twin
-from bertology_utils.tuning.regimens import held_at_zero
 
-HALF = 0.5
+HALF, QUARTER = 1 / 2, 1 / 4
+UNTRAINED = "untrained twin, tuned"
 
 
 def tuned_alone(lesson: Lesson) -> Small:
@@ -21,30 +21,30 @@ def tuned_alone(lesson: Lesson) -> Small:
     return dense(network)
 
 
-def _fewer_blocks(share: int) -> Callable[[Course], Specimen]:
-    return lambda course: student_of(course.origin, max(1, course.origin.layers // share))
+def fewer_blocks(share: float) -> Callable[[Course], Specimen]:
+    """A body of this share of the pre-trained model's blocks, spread evenly, with nothing taught."""
+    return lambda course: student_of(course.origin, max(1, int(course.origin.layers * share)))
 
 
 def _untouched(lesson: Lesson) -> Small:
     return dense(lesson.copy_of_teacher())
 
 
-def _magnitude(lesson: Lesson) -> Small:
-    """Half of the blocks' weights, the smallest, zeroed at once and held there through one more tuning."""
-    network = lesson.copy_of_teacher()
-    masks = magnitude_masks(network.encoder, HALF)
-    apply_masks(network.encoder, masks)
-    with held_at_zero(network.encoder, masks):
-        lesson.train(network)
-    pruned = sum(int(network.encoder.get_parameter(name)[~mask].count_nonzero()) for name, mask in masks.items())
-    named = {f"encoder.{name}": mask for name, mask in masks.items()}
-    return sparse(network, named, nonzero_pruned=pruned)
+def _never_pretrained(course: Course) -> Specimen:
+    return twin(course.origin, course.seed)
 
 
 METHODS = (
     Method("BERT-base", "reference", _untouched),
-    Method("untrained twin, tuned", "baseline", tuned_alone, general=lambda course: twin(course.origin, course.seed)),
-    Method("half of the blocks, tuned", "baseline", tuned_alone, general=_fewer_blocks(2)),
-    Method("a quarter of the blocks, tuned", "baseline", tuned_alone, general=_fewer_blocks(4)),
-    Method("magnitude, retrained", "baseline", _magnitude, counted="encoder", defines=("nonzero_pruned", 0.0)),
+    Method(UNTRAINED, "baseline", tuned_alone, general=_never_pretrained),
+    Method(
+        f"{UNTRAINED}, pocket-mbert",
+        "baseline",
+        tuned_alone,
+        general=_never_pretrained,
+        model="pocket-mbert",
+        problems=(TEN_LANGUAGES,),
+    ),
+    Method("half of the blocks, tuned", "baseline", tuned_alone, general=fewer_blocks(HALF)),
+    Method("a quarter of the blocks, tuned", "baseline", tuned_alone, general=fewer_blocks(QUARTER)),
 )

@@ -153,6 +153,13 @@ def _layerdrop(lesson: Lesson) -> Small:
     return dense(network, neighbours=neighbours(places), skipped=skipped, stated=DROPPED, blocks=len(places))
 
 
+def _every_other(lesson: Lesson) -> Small:
+    """What LayerDrop prepares for, done to a teacher that never missed a layer: every second block taken out."""
+    network = lesson.copy_of_teacher()
+    put_blocks(network.encoder, list(encoder_layers(network.encoder))[::2])
+    return dense(network)
+
+
 # ---------------------------------------------------------------- words that are eliminated
 
 RANKS = 16  # groups of ranks with one retention each
@@ -339,5 +346,6 @@ def _power(lesson: Lesson) -> Small:
 METHODS = (
     Method("BERT-of-Theseus", "other", _theseus, defines=("predecessors", 0.0)),
     Method("PoWER-BERT", "other", _power, defines=("returned", 0.0)),
+    Method("every other block taken out", "baseline", _every_other),
     Method("LayerDrop", "baseline", _layerdrop, defines=("neighbours", 0.0)),
 )

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from bertology_utils.compression.accounting import table1
+from bertology_utils.compression.methods.references import UNTRAINED
 from bertology_utils.compression.methods.registry import METHODS
 from bertology_utils.compression.scorecard import printed_factor
 from bertology_utils.errors import NotAskable
@@ -25,7 +26,7 @@ from bertology_utils.samples import per_seed
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE
 from bertology_utils.studies.compression.reenacted import PATH, UNKNOWN, Unit
 
-TEACHER, UNTRAINED = "BERT-base", "untrained twin, tuned"
+TEACHER = "BERT-base"
 LEAST = 3  # seeds that an interval needs
 Samples = dict[str, np.ndarray]
 

@@ -28,7 +28,13 @@ from bertology_utils.compression.methods.lesson import (
     lesson,
     right_answers,
 )
-from bertology_utils.compression.methods.problems import PROBLEMS, Problem, problem
+from bertology_utils.compression.methods.problems import (
+    PROBLEMS,
+    TEN_LANGUAGES,
+    Problem,
+    problem,
+    text_of_ten_languages,
+)
 from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.language.grammar import generate
@@ -88,7 +94,7 @@ class Unit:
 
 def text(sentences: int, seed: int) -> list[tuple[str, ...]]:
     """So many unlabelled sentences of each split's words: a model that starts from nothing must meet all of them."""
-    return [s.words for split in ("train", "test") for s in generate(sentences, TEXT_SEED + seed, split)]
+    return [s.words for split in ("train", "test") for s in generate(sentences, seed, split)]
 
 
 class Classroom:
@@ -106,7 +112,8 @@ class Classroom:
         return self._taught[key]
 
     def _teach(self, model: str, names: Sequence[str]) -> "Taught":
-        made = course(load(model), text(self.sizes.text, self.seed), self.seed, self.sizes.budget)
+        texts = text_of_ten_languages if TEN_LANGUAGES in names else text
+        made = course(load(model), texts(self.sizes.text, TEXT_SEED + self.seed), self.seed, self.sizes.budget)
         problems = [self._problem(name) for name in names]
         teachers = [lesson(made, own).teacher for own in problems]
         scores = [_right(teacher, made.origin, own) for teacher, own in zip(teachers, problems, strict=True)]
