@@ -1,5 +1,6 @@
 """All rows of Table 1 that are re-enacted, and baselines beside them. A row added here is run, tabled and tested."""
 
+from bertology_utils.compression.accounting import table1
 from bertology_utils.compression.methods import (
     distilled,
     mobile,
@@ -32,9 +33,15 @@ MODULES = (
     vocabularies,
 )
 ORDER = ("reference", "distillation", "quantisation", "pruning", "other", "baseline")  # of families in the table
-METHODS: tuple[Method, ...] = tuple(
-    sorted((method for module in MODULES for method in module.METHODS), key=lambda method: ORDER.index(method.family))
-)
+PRINTED = [row["name"] for row in table1()]
+
+
+def _place(method: Method) -> tuple[int, int]:
+    """By family, then as Table 1 prints them; baselines last, in the order of their modules."""
+    return ORDER.index(method.family), PRINTED.index(method.row) if method.row in PRINTED else len(PRINTED)
+
+
+METHODS: tuple[Method, ...] = tuple(sorted((m for module in MODULES for m in module.METHODS), key=_place))
 
 
 def method(row: str) -> Method:
