@@ -21,6 +21,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
 
 RELATION_RATE = IMITATION_RATE = 1e-3  # of bodies that begin with nothing
+INTERNAL_RATE = 5e-4
 INSIDE, INSIDE_RATE = 2, 5e-4  # TinyBERT's first stage on a task: times the steps of the second, and its rate
 SHARE, CANDIDATES = 0.4, 15  # jiao2019tinybert's augmentation: words replaced, and words to choose from
 TERMS = ("embeddings", "attention", "hidden", "answers")
@@ -64,7 +65,8 @@ def last_relations(own: Trace, target: Trace) -> Tensor:
 def _half_by_relations(course: Course) -> Specimen:
     """Half of the blocks, from nothing, taught by the last layer's relations alone (wang2020minilm).
 
-    No assistant between teacher and student; sentences are those of masked-word training, blanks included.
+    It reads `LONGER` than bodies that were copied. No assistant stands between teacher and student; sentences are those
+    of masked-word training, blanks included.
     """
     student = newborn(course.origin, Size.of(course.origin).share(depth=1 / 2))
     loss = imitating(last_relations, course.origin.encoder)
@@ -73,6 +75,7 @@ def _half_by_relations(course: Course) -> Specimen:
 
 
 def _minilm(lesson: Lesson) -> Small:
+    """The body tuned on the task without any teacher, as the study's."""
     network = lesson.network()
     lesson.train(network)
     return dense(network, at_teacher=apart(last_relations, lesson.teacher.encoder, lesson))
@@ -121,7 +124,7 @@ def _internal_stack(lesson: Lesson) -> Small:
     network = lesson.network(student_of(lesson.origin, kept=[teacher - 1 for _, teacher in layers]).encoder)
     stack, teacher = Stack(layers), lesson.teacher
     before = apart(stack.whole, network.encoder.eval(), lesson)
-    lesson.train(network, imitating(stack.loss, teacher.encoder), each=stack.grow)
+    lesson.train(network, imitating(stack.loss, teacher.encoder), rate=INTERNAL_RATE, each=stack.grow)
     lesson.train(network, partial(answers_loss, teacher=teacher))
     same = Stack(followed(lesson.origin.layers, lesson.origin.layers))
     facts = {"before": before, "after": apart(stack.whole, network.encoder, lesson)}
@@ -192,7 +195,10 @@ def _best_map(own: Sequence[Tensor], target: Sequence[Tensor], real: Tensor) -> 
 
 
 def tiny_body(course: Course, terms: Sequence[str] = TERMS) -> Specimen:
-    """A third of the blocks in two fifths of the width, from nothing, taught by the pre-trained model's inside."""
+    """A third of the blocks in two fifths of the width, from nothing, taught by the pre-trained model's inside.
+
+    It reads `LONGER` than bodies that were copied.
+    """
     student = newborn(course.origin, Size.of(course.origin).share(depth=4 / 12, head_width=312 / 768))
     teacher, steps = course.origin.encoder, LONGER * course.budget.text_steps
     made = imitator(student.encoder, teacher, next(course.masked()), terms)
