@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from bertology_utils.compression.methods.lesson import (
     Encoded,
@@ -68,6 +69,17 @@ def test_training_changes_the_network_and_never_the_teacher(pair_lesson):
     assert len(losses) == pair_lesson.steps == len(done) - 1 and (done[0], done[-1]) == (0, 1)
     assert not torch.equal(network.head.weight, before["head.weight"])
     assert all(torch.equal(value, before[name]) for name, value in pair_lesson.teacher.state_dict().items())
+
+
+def test_what_learns_beside_a_network_may_have_a_rate_of_its_own(pair_lesson):
+    moved = {}
+    for rate in (None, 0.1):
+        beside = nn.Linear(1, 1, bias=False)
+        before = beside.weight.item()
+        loss = lambda network, batch, beside=beside: hard_loss(network, batch) + beside.weight.sum()  # noqa: E731
+        pair_lesson.train(pair_lesson.copy_of_teacher(), loss, also=[beside], also_rate=rate, steps=2)
+        moved[rate] = before - beside.weight.item()
+    assert 0 < moved[None] < 0.01 < moved[0.1]
 
 
 def test_sizes_count_what_is_stored(pair_lesson):
