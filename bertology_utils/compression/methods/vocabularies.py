@@ -87,10 +87,11 @@ def mixed_teacher(course: Course, tokenizer: PreTrainedTokenizerFast) -> Specime
 @torch.no_grad()
 def _same_rows(model: PreTrainedModel, known: dict[str, int], own: dict[str, int], first: int) -> None:
     """Copies what the model has by piece, rows and biases, to the student's pieces from `first` on."""
-    pairs = torch.tensor([(known[piece], first + place) for piece, place in own.items() if piece in known])
+    twins = [(known[piece], first + place) for piece, place in own.items() if piece in known]
+    sources, targets = torch.tensor(twins, dtype=torch.long).reshape(-1, 2).T
     for parameter in model.parameters():
-        if len(parameter) == first + len(own):
-            parameter[pairs[:, 1]] = parameter[pairs[:, 0]]
+        if parameter.shape[:1] == (first + len(own),):
+            parameter[targets] = parameter[sources]
 
 
 # ---------------------------------------------------------------- one pair of projections
@@ -121,7 +122,7 @@ def _orthogonal(rows: int, columns: int) -> nn.Parameter:
 
 
 def misalignment(student: nn.Module, teacher: nn.Module, projections: Projections) -> Tensor:
-    """||U W V - teacher's W||^2 summed over the matrices of all blocks and the tables, over that of the teacher's.
+    """||U W V - teacher's W||^2 summed over all blocks' matrices and the table of words, over the teacher's own.
 
     student, teacher: encoders; of the teacher's words the last rows are the student's.
     """
