@@ -197,8 +197,8 @@ def misplaced(network: Network, dense: Mapping[str, Tensor], scores: Scores) -> 
 def _movement(lesson: Lesson) -> Small:
     """Soft movement pruning from the pre-trained weights, with the teacher's answers (sanh2020movement).
 
-    Embeddings are frozen and not counted, as in the study. Three times the steps of a tuning; the study takes ten passes
-    where a tuning has three. Deviation: about a fifth of the weights is left, not 3 %; in so few steps less loses all.
+    Embeddings are frozen and not counted, as in the study. Three times the steps of a tuning, as the study's ten passes
+    to three. Deviation: about a fifth of the weights is left, not 3 %, the harshest share tried that kept a task.
     """
     network = lesson.network()
     freeze_parameters(network.encoder, "embeddings")
