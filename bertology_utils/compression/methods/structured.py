@@ -6,7 +6,7 @@ one row at least, since transformers cannot split zero columns into heads.
 """
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -98,13 +98,15 @@ def shapes(network: Network) -> tuple[list[int], list[int]]:
 def cut_difference(smaller: Network, whole: Network, heads: Tensor, rows: Tensor, batch: Batch) -> float:
     """Largest difference of two logits: the cut network's, and those of the whole one under gates.
 
-    Infinite where the cut one's matrices have other sizes than the open gates. In double precision, so that another
-    order of the same sums does not count as a difference.
+    Infinite where the cut one's matrices have other sizes than the open gates. Summed in double precision, so that
+    another order of the same sums does not count as a difference.
     """
     if shapes(smaller) != tuple((gates > 0).sum(1).tolist() for gates in (heads, rows)):
         return torch.inf
+    factored = {name: weight.double() for name, weight in gated_weights(whole, heads, rows).items()}
     smaller, whole = (copy.deepcopy(network).double().eval() for network in (smaller, whole))
-    return float((smaller(**asked(batch)) - gated_answers(whole, heads.double(), rows.double(), batch)).abs().max())
+    expected = functional_call(whole, factored, (), asked(batch))
+    return float((smaller(**asked(batch)) - expected).abs().max())
 
 
 def most(scores: Tensor, share: float) -> Tensor:
@@ -122,12 +124,9 @@ def _cut_out(lesson: Lesson, network: Network, heads: Tensor, rows: Tensor) -> t
     smaller = copy.deepcopy(network)
     cut(smaller, heads, rows)
     difference = cut_difference(smaller, network, heads, rows, next(lesson.feed()))
-    left = {f"{name}_kept": sum(now) / gates.numel() for name, now, gates in _named(shapes(smaller), heads, rows)}
+    of_heads, of_rows = map(sum, shapes(smaller))
+    left = {"heads_kept": of_heads / heads.numel(), "rows_kept": of_rows / rows.numel()}
     return smaller, {"cut_difference": difference, **left}
-
-
-def _named(sizes: tuple[list[int], list[int]], heads: Tensor, rows: Tensor) -> Iterator[tuple[str, list[int], Tensor]]:
-    return zip(("heads", "rows"), sizes, (heads, rows), strict=True)
 
 
 # ---------------------------------------------------------------- gates that are learnt

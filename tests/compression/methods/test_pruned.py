@@ -146,7 +146,7 @@ def test_a_score_learns_the_slope_times_the_weight(network, batch, scores):
 
 
 def test_the_movement_loss_is_its_definition(network, pair_lesson, batch, scores):
-    scores.press(0.3)
+    scores.press(0.5)
     made = movement_loss(scores, pair_lesson.teacher)(network, batch)
     apply_masks(network.encoder, scores.masks())
     with torch.no_grad():
@@ -154,7 +154,7 @@ def test_the_movement_loss_is_its_definition(network, pair_lesson, batch, scores
         hard = torch.nn.functional.cross_entropy(logits, batch["labels"])
         everything = torch.cat([values.flatten() for values in scores.values]).sigmoid().mean()
     plain = SOFT * soft_loss(logits, taught, TEMPERATURE) + (1 - SOFT) * hard
-    assert scores.pressure == pytest.approx(1 - 0.55**3)
+    assert scores.pressure == pytest.approx(1 - 0.5**3)
     assert made.item() == pytest.approx((plain + PENALTY * scores.pressure * everything).item(), rel=1e-4)
 
 
