@@ -13,7 +13,8 @@ from bertology_utils.compression.methods.problems import problem
 from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.errors import NotAskable
 from bertology_utils.figures import Figure
-from bertology_utils.studies.compression import recorded, reenacted
+from bertology_utils.models import twin
+from bertology_utils.studies.compression import live, recorded, reenacted
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE, Probed, knowledge
 from bertology_utils.studies.compression.recorded import TEACHER, UNTRAINED, Recorded
 from bertology_utils.studies.compression.reenacted import Classroom, Sizes, Unit, keep, missing
@@ -139,3 +140,9 @@ def test_the_rank_correlation_finds_a_planted_order(unit):
 def test_wrong_calls_end_in_a_line(capsys):
     assert main(["study", "table2"]) == 1 and "table1" in capsys.readouterr().err
     assert main(["study", "table1", "--row", "TinyBERTS"]) == 1 and "row" in capsys.readouterr().err
+
+
+def test_five_rows_have_answers_a_seed_and_fewer_seeds_of_an_untrained_model(tiny):
+    found = live.five_rows(tiny, seeds=3, examples=12, test=6)
+    assert set(found) == {"teacher", *live.ROWS} and all(own.shape == (3, 6) for own in found.values())
+    assert live.five_rows(twin(tiny), seeds=3, examples=12, test=6)["teacher"].shape == (2, 6)

@@ -1,0 +1,35 @@
+"""Five rows of Table 1, one of each kind, within a minute or two: what `reenacted` does in hours, on one task.
+
+Depends on `compression.methods`.
+"""
+
+import numpy as np
+
+from bertology_utils.compression.methods.lesson import Budget, Encoded, course, enact, lesson, right_answers
+from bertology_utils.compression.methods.problems import problem
+from bertology_utils.compression.methods.registry import method
+from bertology_utils.models import Specimen
+from bertology_utils.studies.compression.reenacted import TEXT_SEED, text
+
+ROWS = ("GOBO", "magnitude, retrained", "BERT6-PKD", "BERT-of-Theseus", "PoWER-BERT")
+TASK = "tense"
+
+
+def five_rows(specimen: Specimen, seeds: int, examples: int, test: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """Right answers of the teacher and of each row's small network, (seeds, answers); every seed has its own test.
+
+    An untrained specimen, whose teacher guesses, is asked with two seeds at most.
+    """
+    runs = [_one_seed(specimen, seed + i, Budget(examples, test=test)) for i in range(_seeds(specimen, seeds))]
+    return {name: np.stack([run[name] for run in runs]) for name in runs[0]}
+
+
+def _seeds(specimen: Specimen, seeds: int) -> int:
+    return min(seeds, 2) if specimen.is_random else seeds
+
+
+def _one_seed(specimen: Specimen, seed: int, budget: Budget) -> dict[str, np.ndarray]:
+    made, asked = course(specimen, text(1, TEXT_SEED), seed, budget), problem(TASK, budget.examples, budget.test, seed)
+    teacher, questions = lesson(made, asked).teacher, Encoded.of(specimen, asked.test)
+    small = {row: enact(method(row), made, [asked], [teacher])[0].network for row in ROWS}
+    return {name: right_answers(own, questions) for name, own in {"teacher": teacher, **small}.items()}
