@@ -50,7 +50,7 @@ class Problem:
         return self.train.pairs is not None
 
 
-PROBLEMS = ("entailment", "tense", TAGGING)
+PROBLEMS = ("paraphrase", "tense", TAGGING)
 
 
 def problem(name: str, train: int, test: int, seed: int = 0) -> Problem:

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 import torch
@@ -213,6 +213,8 @@ def _of_seed(path: Path, model: str, seed: int, rows: Sequence[str], sizes: Size
     torch.set_num_threads(1)
     room = Classroom(model, seed, sizes)
     for row in rows:
+        if (parent := parent_process()) and not parent.is_alive():  # a killed command leaves no worker behind
+            return
         units = room.units(method(row))
         keep(path, units)
         shares = ", ".join(f"{unit.problem} {unit.score:.3f}" for unit in units)
