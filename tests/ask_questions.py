@@ -1,4 +1,4 @@
-"""Fifty sentences for the page that runs BERT in a browser, and Python's own answers to them as files that a script reads."""
+"""Fifty sentences for the page that runs BERT in a browser, and Python's answers to them in files for a script."""
 
 import json
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def sentences(count: int = 50) -> list[str]:
 
 @torch.inference_mode()
 def write_expected(folder: Path, texts: Sequence[str], model: str = "pocket-bert") -> None:
-    """Pieces, words and scores as json; logits (pieces, vocabulary) and attention maps as float32, one after the other."""
+    """Pieces, words and scores as json; logits (pieces, vocabulary) and attention maps as float32, end to end."""
     specimen, entries, logits, maps = load(model, attention="eager"), [], [], []
     for text in texts:
         inputs = specimen.tokenizer(text, return_tensors="pt")
