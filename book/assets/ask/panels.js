@@ -148,7 +148,6 @@ function showForms() {
     form.hidden = false;
     form.addEventListener("submit", (event) => { event.preventDefault(); run(panel, form, event.submitter); });
   }
-  document.querySelector(".ask-notice").remove();
 }
 
 // What a panel needs while it works: asking with the progress shown, and saying how it goes.
