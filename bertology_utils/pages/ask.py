@@ -112,7 +112,7 @@ def export(names: Sequence[str], folder: Path) -> None:
 
 def version(root: Path) -> str:
     """A short hash of the page's scripts: names one edition of them, so that a browser's cache mixes no two."""
-    content = b"".join(path.read_bytes() for path in sorted((root / ASSETS).iterdir()))
+    content = b"".join(path.read_bytes() for path in sorted((root / ASSETS).glob("*")))
     return hashlib.sha256(content).hexdigest()[:10]
 
 
@@ -207,9 +207,11 @@ def _layers(root: Path) -> str:
 
 
 def _learning(root: Path) -> str:
-    question, steps = QUESTIONS["learning"], families.known(families.checkpoints, LEARNER, root) or {}
+    question, steps = QUESTIONS["learning"], families.known(families.checkpoints, LEARNER, root)
+    if not steps:
+        return ""
     answers = {step: filled(name, question["text"])["best"] for step, name in steps.items()}
-    answer = list(answers.values())[-1][0][0]
+    answer = answers[max(answers)][0][0]
     shares = {step: filled(name, question["text"], answer)["own"][0] for step, name in steps.items()}
     lines = [(step, best, *shares[step][1:]) for step, best in answers.items()]
     return render("ask_learning.html", question=question, answer=answer, lines=lines, names=steps, sizes=_sizes(root))
