@@ -13,13 +13,15 @@ const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/ja
 const SENTENCES = { WebAssembly: Infinity, JavaScript: 5 }; // computed; plain JavaScript takes five times as long
 const PANELS = { fill: "twin", sentences: "ask", heads: "ask", layers: "ask", learning: "ask" }; // with the button pressed
 const problems = [];
+let damaged = false; // whether the server changes a byte of the weights
 
 const server = createServer(async (request, response) => {
   const path = normalize(decodeURIComponent(new URL(request.url, "http://localhost").pathname));
   const [, top, ...rest] = path.split("/"), base = { expected, tests: import.meta.dirname }[top];
   try {
-    response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" })
-      .end(await readFile(base ? join(base, ...rest) : join(html, path)));
+    const body = await readFile(base ? join(base, ...rest) : join(html, path));
+    if (damaged && path.endsWith(".bin")) body[1000] ^= 1;
+    response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(body);
   } catch { response.writeHead(404).end(); }
 });
 await new Promise((done) => server.listen(0, "127.0.0.1", done));
@@ -109,6 +111,16 @@ async function misuse(page) {
   if ((await answer.locator("img, b").count()) || !(await answer.innerText()).includes("<img src=x>")) problems.push("a reader's text becomes HTML");
 }
 
+async function damagedWeights(browser) {
+  damaged = true;
+  const { page, close } = await open(browser);
+  await panel(page, "layers").locator("button[name=ask]").click();
+  const status = await answered(page, "layers");
+  if (!status.includes("damaged")) problems.push(`damaged weights are answered: ${status}`);
+  await close();
+  damaged = false;
+}
+
 async function stillPages(browser) {
   const without = await open(browser, { javaScriptEnabled: false });
   for (const name of Object.keys(PANELS)) {
@@ -128,6 +140,7 @@ async function stillPages(browser) {
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
 await stillPages(browser);
 await prepared(browser);
+await damagedWeights(browser);
 const engines = await equality(browser);
 await browser.close();
 server.close();
