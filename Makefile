@@ -17,7 +17,7 @@ test: $(STAMP)
 # What needs the built book: its pages in a headless browser; without node or a browser the tests say so and skip.
 check: $(STAMP)
 	if command -v npm >/dev/null; then cd tests/book/browser && npm install --no-audit --no-fund --no-package-lock; fi
-	$(BIN)/python -m pytest tests/book/test_browser.py -rs
+	$(BIN)/python -m pytest tests/book/test_browser.py tests/book/test_ask_browser.py -rs
 
 serve: book
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from bertology_utils.bibliography import load_references
 from bertology_utils.files import read_json
 from bertology_utils.pages import (
+    ask,
     axes,
     conflict_pages,
     contents,
@@ -80,6 +81,7 @@ def _conflicts(part: str, root: Path, rows: Rows, link: ledger_table.Link) -> st
 
 
 PARTS: dict[str, dict[str, Part]] = {
+    "bertology-ask": {name: partial(ask.ask_part, name) for name in ask.PANELS},
     "bertology-headline": {"": lambda root, rows, link: ledger_table.headline(rows, link)},
     "bertology-ledger": {
         "claims": lambda root, rows, link: ledger_table.ledger_table(rows, load_references(), link),
@@ -136,10 +138,25 @@ def add_page_scripts(app: Sphinx, pagename: str, template: str, context: dict, d
         app.add_js_file(SCRIPTS[pagename])
 
 
+def add_ask_assets(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Script and style of the page that runs a model, on that page only; the script fetches the rest on a click."""
+    if pagename == ask.PAGE:
+        app.add_js_file("ask/ask.js", defer="defer")
+        app.add_css_file("ask/ask.css")
+
+
+def write_ask_models(app: Sphinx, exception: Exception | None) -> None:
+    """`build-finished`: the models that this page may ask, beside a book that has it."""
+    if exception is None and app.builder.format == "html" and ask.PAGE in app.env.found_docs:
+        ask.write_models(Path(app.srcdir), Path(app.outdir))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Sphinx's entry point."""
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", add_page_scripts)
+    app.connect("html-page-context", add_ask_assets)
+    app.connect("build-finished", write_ask_models)
     for name in PARTS:
         app.add_directive(name, Generated)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

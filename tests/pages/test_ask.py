@@ -1,0 +1,139 @@
+"""What a browser reads of the models is what Python has, and the page's first answers are Python's."""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from ask_questions import sentences, write_expected
+from safetensors.numpy import load_file
+
+from bertology_utils.instruments.cloze import fill_in, pseudo_log_likelihood
+from bertology_utils.models import load, twin
+from bertology_utils.pages import ask, extension
+
+ROOT = Path(__file__).parents[2]
+CLOSE = 1e-4
+
+
+def read_weights(entry: dict, folder: Path) -> dict[str, np.ndarray]:
+    """The tensors of an exported file, cut out as the manifest says."""
+    numbers = np.fromfile(folder / entry["file"], dtype="<f2")
+    cut = entry["tensors"].items()
+    return {name: numbers[t["offset"] : t["offset"] + int(np.prod(t["shape"]))].reshape(t["shape"]) for name, t in cut}
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    ask.export(["ladder-1m", "ladder-1m@400", "random:ladder-1m"], folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def manifest(exported) -> dict:
+    return json.loads((exported / ask.MANIFEST).read_text(encoding="utf-8"))
+
+
+def test_files_have_the_size_and_checksum_that_the_manifest_says(exported, manifest):
+    for entry in manifest["models"].values():
+        content = (exported / entry["file"]).read_bytes()
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (entry["bytes"], entry["sha256"])
+        used = sorted((t["offset"], int(np.prod(t["shape"]))) for t in entry["tensors"].values())
+        assert [offset for offset, _ in used] == np.cumsum([0, *(size for _, size in used[:-1])]).tolist()
+        assert 2 * sum(size for _, size in used) == entry["bytes"]
+
+
+@pytest.mark.parametrize("name", ["ladder-1m", "ladder-1m@400"])
+def test_trained_weights_are_exported_as_they_are_stored(exported, manifest, name):
+    file = "model.safetensors" if "@" not in name else "model.step-400.safetensors"
+    stored = load_file(ROOT / "models" / "ladder-1m" / file)
+    found = read_weights(manifest["models"][name], exported)
+    assert all(np.array_equal(found[key], stored[key]) for key in found)
+    assert not any(key.startswith(ask.UNUSED) for key in found)
+
+
+def test_the_twin_is_pythons_but_for_half_precision(exported, manifest):
+    expected = twin(load("ladder-1m")).model.state_dict()
+    for name, found in read_weights(manifest["models"]["random:ladder-1m"], exported).items():
+        exact = expected[name].numpy()
+        bound = np.maximum(np.abs(exact) * 2.0**-11, 2.0**-25)  # half a step of ten bits, or of the smallest numbers
+        assert (np.abs(found.astype(np.float32) - exact) <= bound).all()
+
+
+def test_pieces_stand_in_order(manifest):
+    assert manifest["pieces"] == load("ladder-1m").tokenizer.convert_ids_to_tokens(range(12000))
+
+
+def test_the_edition_changes_with_the_scripts(tmp_path):
+    shutil.copytree(ROOT / ask.ASSETS, tmp_path / ask.ASSETS)
+    before = ask.version(tmp_path)
+    assert before == ask.version(ROOT)
+    (tmp_path / ask.ASSETS / "bert.js").write_text("")
+    assert ask.version(tmp_path) != before
+
+
+@pytest.mark.parametrize("name", ask.PANELS)
+def test_panels_are_whole_without_a_script(name):
+    html = ask.ask_part(name, ROOT)
+    assert re.findall(r"<form(?! hidden)", html) == []
+    assert name == "notice" or ('role="status"' in html and "<progress" in html)
+
+
+def test_the_first_answers_are_those_of_the_instruments():
+    specimen, question = load(ask.DEFAULT_MODEL), ask.QUESTIONS["fill"]["text"]
+    expected = fill_in(specimen, [ask.words_of(specimen, question)], k=ask.SHOWN)
+    assert [word for word, _ in ask.filled(ask.DEFAULT_MODEL, question)["best"]] == expected.words[0]
+    (words, scores), _ = ask.scored(ask.DEFAULT_MODEL, list(ask.QUESTIONS["sentences"].values()))
+    assert sum(scores) == pytest.approx(pseudo_log_likelihood(specimen, [words])[0])
+    found = ask.by_layer(ask.DEFAULT_MODEL, ask.QUESTIONS["layers"]["text"])
+    assert len(found["lines"]) == specimen.layers + 1
+    assert found["lines"][-1][1] == 1
+
+
+def test_a_word_of_several_pieces_is_told_apart():
+    assert [len(entry) for entry in ask.filled("ladder-1m", "a [MASK] .", "house, xylophonist")["own"]] == [3, 1]
+
+
+def test_prepared_sentences_have_one_length():
+    specimen = load("ladder-1m")
+    assert len({len(ask.words_of(specimen, text)) for text in ask.QUESTIONS["sentences"].values()}) == 1
+
+
+def test_script_and_style_come_to_this_page_alone():
+    for page, wanted in {ask.PAGE: ["ask/ask.js", "ask/ask.css"], "book/ledger": []}.items():
+        added = []
+        app = SimpleNamespace(
+            add_js_file=lambda n, a=added, **_: a.append(n), add_css_file=lambda n, a=added: a.append(n)
+        )
+        extension.add_ask_assets(app, page, "", {}, None)
+        assert added == wanted
+
+
+def test_a_book_without_the_page_gets_no_models(tmp_path):
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), env=SimpleNamespace(found_docs={"book/index"}))
+    extension.write_ask_models(app, None)  # which would ask for folders
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ask.ASSETS).iterdir()), ids=lambda path: path.name)
+def test_scripts_name_no_outside_address_and_write_no_html(path):
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"https?://|@import|//cdn|innerHTML|insertAdjacentHTML|document\.write|\beval\(", text)
+
+
+def test_node_computes_what_python_computes(exported, tmp_path):
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    shutil.copytree(exported, tmp_path, dirs_exist_ok=True)
+    write_expected(tmp_path, sentences(), "ladder-1m")
+    command = ["node", ROOT / "tests/pages/ask_in_node.mjs", ROOT / ask.ASSETS, tmp_path, "20"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    for found, engine in zip(json.loads(done.stdout), ("WebAssembly", "JavaScript"), strict=True):
+        assert (found["engine"], found["computed"], found["tokens"]) == (engine, 20, [])
+        assert max(found["logits"], found["maps"], found["scores"]) < CLOSE
