@@ -95,8 +95,13 @@ def by_task(measured: Runs, plan: Plan) -> dict[str, dict[str, np.ndarray]]:
 def adapted(specimen: Specimen, conditions: Conditions, plan: Plan, size: int) -> dict[str, np.ndarray | float]:
     """Adapters on the first task against full tuning, (seeds, items), and the `share` of weights that they train.
 
-    houlsby2019parameter; `size` is the width of a bottleneck.
+    houlsby2019parameter; `size` is the width of a bottleneck. Seeds of the plan that the conditions lack are fully
+    tuned here.
     """
     task = TASKS[0]
     runs = comparisons.tune(specimen, [task], plan, adapters=size, learning_rate=2e-3)[task]
-    return {"adapter": comparisons.correct(runs), "full": conditions.tuned[task], "share": runs[0].trained_share}
+    full, further = conditions.tuned[task], plan.seeds[len(conditions.runs[task]) :]
+    if further:
+        more = comparisons.tune(specimen, [task], replace(plan, seeds=further))[task]
+        full = np.concatenate([full, comparisons.correct(more)])
+    return {"adapter": comparisons.correct(runs), "full": full, "share": runs[0].trained_share}

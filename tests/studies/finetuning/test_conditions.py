@@ -48,6 +48,12 @@ def test_adapters_train_a_share(tiny, conditions, plan):
     assert found["adapter"].shape == (1, 6) and found["full"].shape == (2, 6) and 0 < found["share"] < 0.5
 
 
+def test_seeds_that_the_conditions_lack_are_fully_tuned_too(tiny, conditions, plan):
+    found = adapted(tiny, conditions, dataclasses.replace(plan, seeds=(0, 1, 2)), size=4)
+    assert found["adapter"].shape == found["full"].shape == (3, 6)
+    assert (found["full"][:2] == conditions.tuned["voice"]).all()
+
+
 def test_changes_have_the_shape_of_runs_and_sentences(tiny_eager, conditions, probe, plan):
     effects = what_changed.attention_effects(tiny_eager, conditions, probe)
     assert effects["sep_shift"].shape == effects["relation_shift"].shape == (2, 3)
