@@ -21,7 +21,6 @@ from bertology_utils.samples import is_binary
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
 OTHER = {"min": "max", "max": "min"}
-ROUNDED = 1e-3  # what a record's half precision may add to a share of one
 
 
 class NoRatio(BertologyError):
@@ -177,13 +176,14 @@ class Clause:
         return difference(right, left) if self.flipped else difference(left, right)
 
     def out_of_reach(self, samples: Mapping[str, np.ndarray], means: Mapping[str, float]) -> bool:
-        """Whether the left side is a share (values from 0 to 1) that could not pass even at the end of its scale."""
-        if not isinstance(self.left, ast.Name):
+        """Whether the left side is a share of right answers that could not pass even at the end of its scale.
+
+        A cosine or an explained variance has no such end: what it is held against moves with it.
+        """
+        if not isinstance(self.left, ast.Name) or not is_binary(samples[self.left.id]):
             return False
-        values = samples[self.left.id]
         perfect = dict(means) | {self.left.id: 0.0 if self.flipped else 1.0}
-        share = is_binary(values) or (values.min() > -ROUNDED and values.max() < 1 + ROUNDED)
-        return bool(share and self.effect(perfect).value < self.smallest)
+        return self.effect(perfect).value < self.smallest
 
 
 def clauses_of(text: str) -> tuple[Clause, ...]:

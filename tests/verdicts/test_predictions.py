@@ -159,6 +159,12 @@ def test_what_is_below_is_refuted_at_the_ceiling_too(text):
     assert found.verdict == CONTRADICTS and not found.clauses[0].capped and not found.reason
 
 
+def test_a_cosine_is_no_score_that_could_be_perfect():
+    rng = np.random.default_rng(0)
+    alike = {"same": 0.97 + 0.01 * rng.random(200), "other": 0.96 + 0.01 * rng.random(200)}
+    assert word("same > other by 0.05", alike) == WEAKER
+
+
 def test_only_shares_have_a_ceiling_and_a_refuted_clause_needs_none():
     wide = {"a": items(396) * 3, "b": items(394) * 3}
     assert word("a > b by 0.5", wide) == CONTRADICTS
