@@ -17,7 +17,7 @@ from bertology_utils.compression.accounting import table1
 from bertology_utils.compression.methods.references import UNTRAINED
 from bertology_utils.compression.methods.registry import METHODS
 from bertology_utils.compression.scorecard import printed_factor
-from bertology_utils.errors import NotAskable
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.figures import Figure, scatter, table
 from bertology_utils.files import read_rows
 from bertology_utils.models import Specimen
@@ -45,8 +45,10 @@ class Recorded:
 
     @classmethod
     def read(cls) -> Self:
-        """The project's file, empty where there is none."""
-        return cls(read_rows(find_root() / PATH, Unit))
+        """The project's file. Raises BertologyError where it is missing."""
+        if not (units := read_rows(find_root() / PATH, Unit)):
+            raise BertologyError(f"{PATH} is missing: `bertology study table1` makes it.")
+        return cls(units)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -159,8 +161,8 @@ class Recorded:
 
         The interval is a bootstrap over rows, as of the methods that there could be; nan below five rows.
         """
-        rows = self.summary.dropna(subset=["printed kept"]) if self.units else pd.DataFrame()
-        rows = rows[rows["row"] != TEACHER] if len(rows) else rows
+        rows = self.summary.dropna(subset=["printed kept"])
+        rows = rows[rows["row"] != TEACHER]
         if len(rows) < 5:
             return {"rank": np.nan, "low": np.nan, "high": np.nan, "rows": len(rows)}
         pairs = rows[["printed kept", "kept"]].to_numpy(float)
@@ -171,7 +173,7 @@ class Recorded:
 
     def table(self, caption: str = "") -> Figure:
         """The summary for readers: a column `family` lets the page sort and filter the rows."""
-        return table(self.summary.apply(_told, axis=1), caption=caption) if self.units else table([], caption=caption)
+        return table(self.summary.apply(_told, axis=1), caption=caption)
 
     @property
     def who(self) -> str:
