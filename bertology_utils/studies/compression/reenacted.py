@@ -43,7 +43,7 @@ from bertology_utils.provenance import hardware
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE, Probed, knowledge
 from bertology_utils.studies.compression.speed import times_faster
 
-PATH = Path("results") / "table1.csv"
+PATH = Path("results") / "reenacted.csv"
 SEEDS = 5
 UNKNOWN = -1.0  # in the file: not measured
 TEXT_SEED = 10_000  # of unlabelled sentences: far from those of examples

@@ -59,7 +59,7 @@ def test_a_unit_a_task_with_the_teachers_score_of_the_same_seed(room):
 
 
 def test_units_are_kept_in_the_place_of_older_ones_and_what_is_missing_is_told(tmp_path, room, monkeypatch, tiny):
-    path = tmp_path / "table1.csv"
+    path = tmp_path / "reenacted.csv"
     monkeypatch.setattr(reenacted, "load", lambda name: tiny)
     assert missing(path, [TEACHER], [3, 4], "tiny") == [(TEACHER, 3), (TEACHER, 4)]
     units = room.units(method(TEACHER))
