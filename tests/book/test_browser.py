@@ -46,7 +46,7 @@ def test_every_page_was_opened(report):
     assert report["pages"] == len(built)
 
 
-KINDS = ("outside", "console", "failed", "axe", "fragments", "sideways", "ledger", "explorers", "folds", "file")
+KINDS = ("outside", "console", "failed", "axe", "fragments", "sideways", "ledger", "explorers", "folds", "tables", "file")
 
 
 @pytest.mark.parametrize("kind", KINDS)

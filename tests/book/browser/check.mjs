@@ -1,6 +1,6 @@
 // Opens every page of the built book in a headless browser, over localhost, and prints what is wrong as one JSON object:
 // requests to the outside, console errors, failed loads, serious accessibility findings, broken fragments, sideways scrolling,
-// and whether the ledger's filter, the explorers and the folds of cards work by keyboard. usage: node check.mjs HTML_FOLDER SCREENSHOT_FOLDER CHROMIUM
+// and whether the ledger's filter, the explorers, the folds of cards and sorted tables work by keyboard. usage: node check.mjs HTML_FOLDER SCREENSHOT_FOLDER CHROMIUM
 import { createServer } from "node:http";
 import { readFile, readdir, mkdir } from "node:fs/promises";
 import { extname, join, normalize, relative } from "node:path";
@@ -33,7 +33,7 @@ async function pagesBelow(folder) {
     .filter((name) => /^(book|notebooks)\//.test(name)).sort();
 }
 
-const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], ledger: [], explorers: [], folds: [], file: [] };
+const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], ledger: [], explorers: [], folds: [], tables: [], file: [] };
 
 function watch(page, name, allowed) {
   page.on("request", (r) => { if (!r.url().startsWith(allowed) && !/^(data|blob):/.test(r.url())) problems.outside.push(`${name}: ${r.url()}`); });
@@ -159,6 +159,27 @@ async function foldsByKeyboard(browser, name, fold, content) {
   await page.close();
 }
 
+// A heading sorts the table up, then down; the list of families leaves fewer rows.
+async function tableByKeyboard(browser, name, heading) {
+  const page = await browser.newPage();
+  watch(page, name, origin);
+  await page.goto(`${origin}/${name}`);
+  const table = page.locator("figure.house-table", { has: page.locator(".table-sort", { hasText: heading }) }).first();
+  if (!(await table.count())) { problems.tables.push(`${name}: no heading ${heading} sorts`); return page.close(); }
+  const first = () => table.locator("tbody tr").first().innerText();
+  const button = table.locator(".table-sort", { hasText: heading }).first();
+  await button.focus();
+  await page.keyboard.press("Enter");
+  const up = await first();
+  await page.keyboard.press("Enter");
+  if ((await first()) === up) problems.tables.push(`${name}: a second press does not turn the order`);
+  const rows = () => table.locator("tbody tr:visible").count(), all = await rows();
+  await table.locator(".table-filter select").focus();
+  await page.keyboard.press("ArrowDown");
+  if ((await rows()) >= all) problems.tables.push(`${name}: choosing a family does not filter`);
+  await page.close();
+}
+
 async function withoutServer(browser) {
   const page = await browser.newPage();
   watch(page, "file://", "file://");
@@ -184,6 +205,7 @@ await explorersWithoutScript(browser, "notebooks/attention.html", ".explorer-til
 await explorersWithoutScript(browser, "notebooks/layers.html", "details table");
 await foldsByKeyboard(browser, "notebooks/overview.html", "details.verdict-more", ".verdict-facts");
 await foldsByKeyboard(browser, "book/synthesis.html", "details.strip-fold", "table");
+await tableByKeyboard(browser, "notebooks/compression.html", "× bytes");
 await withoutServer(browser);
 await browser.close();
 server.close();
