@@ -142,7 +142,7 @@ class Recorded:
             "faster_1": mine["faster_1"].median(),
             "faster_32": mine["faster_32"].median(),
             "seconds": mine["seconds"].mean(),
-            "knows": self._knows(method.row),
+            "knows": np.nan if method.model else self._knows(method.row),
             "seeds": len(share),
         }
 
