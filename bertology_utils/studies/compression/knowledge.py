@@ -50,7 +50,7 @@ def _sentence_probe(network: Network, specimen: Specimen, name: str, sizes: Prob
     parts = [task(name, n, seed, split) for n, split in ((sizes.examples, "train"), (sizes.test, "test"))]
     train, test = (_sentence_features(network, specimen, Questions(p.sentences, p.labels)) for p in parts)
     scale = train.std(0) + 1e-6
-    fitted = LogisticRegression(max_iter=500).fit(train / scale, parts[0].labels)
+    fitted = LogisticRegression(max_iter=3000).fit(train / scale, parts[0].labels)
     return float(fitted.score(test / scale, parts[1].labels))
 
 
