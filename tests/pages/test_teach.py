@@ -75,7 +75,7 @@ def test_the_grading_key_has_what_was_removed():
 def told() -> nbformat.NotebookNode:
     opening = (
         "# What do heads count?\n\n**The question.** Do heads count,\nand why {cite}`clark2019what,htut2019attention`?"
-        "\n\n**The plan.** None.\n\n**What you will learn**\n\n- to count;\n- to ask\n  {cite:t}`clark2019what`.\n\nThen."
+        "\n\n**The plan.** None.\n\n**What you will learn**\n\n- to count;\n- to ask\n  {cite:t}`clark2019what`.\n\nA."
     )
     ending = "## What we saw\n\n- Nothing.\n\n## Open questions\n\n1. Which head? See [layers](layers.ipynb).\n2. Why?"
     cells = [new_markdown_cell(opening), *chapter().cells[3:5], new_markdown_cell(ending)]
