@@ -24,7 +24,7 @@ def test_every_citation_of_the_claims_exists():
 
 
 def test_every_citation_of_pages_and_notebooks_exists():
-    pages = [*ROOT.glob("book/*.md"), *ROOT.glob("notebooks/*.ipynb")]
+    pages = [*ROOT.glob("book/**/*.md"), *ROOT.glob("notebooks/*.ipynb")]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     found = {key.strip() for keys in re.findall(r"\{cite(?::\w+)?\}`([^`]+)`", text) for key in keys.split(",")}
     assert found <= set(load_references())

@@ -1,4 +1,6 @@
-"""Teaching material from the chapters themselves: student notebooks, slides, grading keys. Depends on project.
+"""Teaching material from the chapters themselves: student notebooks, slides, grading keys, instructor notes.
+
+Depends on `chapter_text` and `instructor_notes`.
 
 Nothing is written twice: exercises are cells of the chapter, and a solution is the cell tagged `solution` below its
 exercise. What is removed from the student's notebook is exactly what the grading key shows.
@@ -7,7 +9,6 @@ exercise. What is removed from the student's notebook is exactly what the gradin
 import copy
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
@@ -15,84 +16,23 @@ from nbformat import NotebookNode
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import write_text
+from bertology_utils.pages.chapter_text import (
+    HEADING,
+    SOLUTION,
+    Exercise,
+    exercises,
+    sections,
+    tags,
+    title,
+)
+from bertology_utils.pages.instructor_notes import instructor_notes, read_misreadings
 from bertology_utils.project import Job, chosen_chapters
 from bertology_utils.templates import render
 
-SOLUTION = "solution"
 CHECK_LINE = re.compile(r"^# Check\b", re.MULTILINE)  # the last lines of a solution cell, from this comment on, stay
 PLACEHOLDER = "# Your answer"
-HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
-EXERCISE = re.compile(r"^#{2,6}\s+Exercise\s+(\d+)\s*[:.–-]?\s*(.*)$")
 NOT_SHOWN = {"parameters", "injected-parameters", "remove-cell", SOLUTION}
 CLOSING = "chapter.close()"
-
-
-@dataclass
-class Exercise:
-    """One exercise of a chapter with its solution cells; `minutes` and `difficulty` are None where it states none."""
-
-    number: int
-    title: str
-    text: str
-    difficulty: str | None = None
-    minutes: int | None = None
-    solutions: list[str] = field(default_factory=list)
-
-
-def tags(cell: NotebookNode) -> set[str]:
-    return set(cell.metadata.get("tags", []))
-
-
-def sections(source: str) -> Iterator[str]:
-    """A Markdown text cut before each of its headings; lines inside fenced code are no headings."""
-    part: list[str] = []
-    fenced = False
-    for line in source.splitlines():
-        fenced ^= line.lstrip().startswith(("```", "~~~"))
-        if HEADING.match(line) and not fenced and any(map(str.strip, part)):
-            yield "\n".join(part).strip("\n")
-            part = []
-        part.append(line)
-    if any(map(str.strip, part)):
-        yield "\n".join(part).strip("\n")
-
-
-def title(notebook: NotebookNode) -> str:
-    """The chapter's first heading of the first level."""
-    for cell in notebook.cells:
-        found = re.search(r"^# (.+)$", cell.source, re.MULTILINE) if cell.cell_type == "markdown" else None
-        if found:
-            return found.group(1).strip()
-    return "Untitled chapter"
-
-
-def exercises(notebook: NotebookNode) -> list[Exercise]:
-    """The exercises in their order: headings `Exercise n: title`, each with the solutions that follow it."""
-    found: list[Exercise] = []
-    current: Exercise | None = None
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown" and SOLUTION not in tags(cell):
-            for part in sections(cell.source):
-                heading, _, text = part.partition("\n")
-                matched = EXERCISE.match(heading)
-                if matched:
-                    current = _exercise(int(matched.group(1)), matched.group(2), text.strip())
-                    found.append(current)
-                elif HEADING.match(heading):
-                    current = None
-                elif current is not None:
-                    current.text = f"{current.text}\n\n{part}".strip()
-        elif SOLUTION in tags(cell) and current is not None:
-            current.solutions.append(cell.source)
-    return found
-
-
-def _exercise(number: int, heading: str, text: str) -> Exercise:
-    """Difficulty and minutes may stand in the heading or in the text below it."""
-    stated = f"{heading}\n{text}"
-    stars, minutes = re.search(r"★+", stated), re.search(r"(\d+)\s*min", stated)
-    name = re.sub(r"\s*[(—–,·-]*\s*★.*$|\s*\(?\d+\s*min.*$", "", heading).strip(" (,·")
-    return Exercise(number, name, text, stars and stars.group(), int(minutes.group(1)) if minutes else None)
 
 
 def student_version(notebook: NotebookNode) -> NotebookNode:
@@ -172,13 +112,16 @@ def teach(root: Path, names: list[str] | None = None, out: Path | None = None) -
 
     Slides show figures and verdicts where the chapter has been run; student notebooks never do.
 
-    Raises BertologyError: an unknown chapter, no chapter at all, a broken notebook.
+    Raises BertologyError: an unknown chapter, no chapter at all, a broken notebook, a broken list of misreadings.
     """
     wanted = chosen_chapters(root, names)
     folder = out or root / "_build" / "teaching"
+    misreadings = read_misreadings(root)
     for name in wanted:
         source = read_chapter(root / "notebooks" / f"{name}.ipynb")
         write_text(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source)))
         write_text(folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(executed(root, name) or source)))
         write_text(folder / "grading-key" / f"{name}.md", grading_key(name, source))
+        notes = instructor_notes(name, source, misreadings.get(name, ()))
+        write_text(folder / "instructor-notes" / f"{name}.md", notes)
         yield name, exercises(source)

@@ -1,6 +1,7 @@
 """The book's shell without a build (contents, pages, links, settings), and its generated parts on invented runs."""
 
 import json
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,9 +30,10 @@ from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.conflicts import Conflict, load_conflicts
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(ROOT.glob("book/*.md"))
+PAGES = sorted(ROOT.glob("book/**/*.md"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-FILES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
+CHAPTER_ENTRIES = [chapter for part in TOC["parts"] for chapter in part["chapters"]]
+FILES = [TOC["root"], *(e["file"] for chapter in CHAPTER_ENTRIES for e in (chapter, *chapter.get("sections", ())))]
 SHOWN = "".join(path.read_text(encoding="utf-8") for path in PAGES)
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 
@@ -51,7 +53,9 @@ def rows(tmp_path):
 
 def test_contents_name_every_chapter_in_order_and_every_page():
     assert [name.removeprefix("notebooks/") for name in FILES if name.startswith("notebooks/")] == list(CHAPTERS)
-    assert {f"book/{path.stem}" for path in PAGES} == {name for name in FILES if name.startswith("book/")}
+    assert {path.relative_to(ROOT).with_suffix("").as_posix() for path in PAGES} == {
+        name for name in FILES if name.startswith("book/")
+    }
 
 
 def test_the_chapters_of_the_contents_exist():
@@ -67,8 +71,8 @@ def test_a_page_has_one_title_known_links_and_alternative_texts(path):
     assert not re.search(r"!\[\]\(", text)
     for target in re.findall(r"(?<!!)\[[^\]]+\]\(([^)]+)\)", text):
         assert "://" not in target
-        name = target.partition("#")[0].removeprefix("../")
-        assert not name or (path.parent / name).is_file() or name.removesuffix(".ipynb") in FILES
+        named = Path(os.path.normpath(path.parent / target.partition("#")[0])).relative_to(ROOT)
+        assert target.startswith("#") or (ROOT / named).is_file() or named.with_suffix("").as_posix() in FILES
 
 
 def test_no_page_types_a_number_of_a_run():

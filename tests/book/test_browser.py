@@ -42,7 +42,7 @@ def report() -> dict:
 
 
 def test_every_page_was_opened(report):
-    built = [path for folder in ("book", "notebooks") for path in (HTML / folder).glob("*.html")]
+    built = [path for folder in ("book", "notebooks") for path in (HTML / folder).rglob("*.html")]
     assert report["pages"] == len(built)
 
 

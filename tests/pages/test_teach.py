@@ -1,16 +1,21 @@
-"""Teaching material: no solution reaches a student, none is lost for the teacher, every heading is a slide."""
+"""Teaching material: no solution reaches a student, none is lost for the teacher, every heading is a slide, and the
+instructor notes say what chapter and claims say."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 
 import nbformat
 import pytest
+from ledger_toys import claim
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from notebook_project import PARAMETERS, add_notebook, make_project
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
+from bertology_utils.pages.chapter_text import goals, open_questions, plain, question
+from bertology_utils.pages.instructor_notes import MISREADINGS, Misreading, control, in_words, instructor_notes
 from bertology_utils.pages.teach import (
     exercises,
     grading_key,
@@ -21,6 +26,7 @@ from bertology_utils.pages.teach import (
     teach,
     title,
 )  # fmt: skip
+from bertology_utils.verdicts.claims import TESTED_KINDS, load_claims
 
 SECRET = "answer = 40 + 2"
 TABLE = "| 1. Count to forty-two | ★★ | 10 |"
@@ -66,6 +72,64 @@ def test_the_grading_key_has_what_was_removed():
     assert (second.title, second.difficulty, second.minutes) == ("Say why", "★", 5)
 
 
+def told() -> nbformat.NotebookNode:
+    opening = (
+        "# What do heads count?\n\n**The question.** Do heads count,\nand why {cite}`clark2019what,htut2019attention`?"
+        "\n\n**The plan.** None.\n\n**What you will learn**\n\n- to count;\n- to ask\n  {cite:t}`clark2019what`.\n\nA."
+    )
+    ending = "## What we saw\n\n- Nothing.\n\n## Open questions\n\n1. Which head? See [layers](layers.ipynb).\n2. Why?"
+    cells = [new_markdown_cell(opening), *chapter().cells[3:5], new_markdown_cell(ending)]
+    return new_notebook(cells=cells)
+
+
+def test_what_a_chapter_says_of_itself_is_found():
+    assert question(told()) == "Do heads count, and why (Clark et al. 2019; Htut et al. 2019)?"
+    assert question(chapter()) == "Do heads count?"
+    assert goals(told()) == ["to count;", "to ask Clark et al. 2019."] and goals(chapter()) == []
+    assert open_questions(told()) == ["Which head? See layers.", "Why?"] and open_questions(chapter()) == []
+    assert plain("a {cite}`nobody2020nothing`\nb") == "a (nobody2020nothing) b"
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("a_1 > b by 0.05 and c < 0.5", "*a 1* lies above *b*, by at least 0.05; and *c* lies below 0.5"),
+        ("a > max(b, 0.5)", "*a* lies above the larger of *b* and 0.5"),
+        ("min(a, b, c) - d < 2 * (e + 1)", "the smallest of *a*, *b* and *c* − *d* lies below 2 × (*e* + 1)"),
+        ("abs(a - b) / c > -d", "|*a* − *b*| / *c* lies above −*d*"),
+        ("a > b + 0.05", "*a* lies above *b*, by at least 0.05"),
+    ],
+)
+def test_a_prediction_is_told_in_words(formula, words):
+    assert in_words(formula) == words
+
+
+def test_a_control_is_told_by_what_it_rules_out():
+    assert control(claim("one")) == "Twin."
+    failing = claim("one").model_copy(update={"given": "a > b by 0.1", "failure": True})
+    assert control(failing) == "Ability: *a* lies above *b*, by at least 0.1. Twin, unless it fails the condition too."
+    assert control(claim("one").model_copy(update={"checks": "a count"})) == "No twin: it checks a count."
+    assert control(claim("one").model_copy(update={"specific": False})).startswith("No twin: it may hold")
+
+
+def test_instructor_notes_hold_all_that_chapter_and_claims_say():
+    notes = instructor_notes("attention", told(), [Misreading(says="It counts.", reply="Does the twin?")])
+    assert notes.startswith("# Instructor notes: What do heads count?") and SECRET not in notes
+    claims = {c.id: c for c in load_claims() if c.notebook == "attention"}
+    tested = {c.id for c in claims.values() if c.prediction}
+    assert set(re.findall(r"^### `(.+)`$", notes, flags=re.MULTILINE)) == tested
+    untested = set(re.findall(r"^- `(.+?)`: ", notes, flags=re.MULTILINE))
+    assert untested == {c.id for c in claims.values() if not c.prediction and c.kind in TESTED_KINDS}
+    for identity in tested:
+        assert f"**Prediction.** {in_words(claims[identity].prediction)}." in notes
+        assert claims[identity].statement in notes and (claims[identity].effect or "") in notes
+    assert TABLE in notes and "- *It counts.* Does the twin?" in notes and "- Why?" in notes and "- to count;" in notes
+    assert not re.search(r"\n\n\n\n|\{cite|\.ipynb", notes)
+    assert "## Claims" not in instructor_notes("sayings", told()) and "students get wrong" not in instructor_notes(
+        "syntax", told()
+    )
+
+
 @pytest.mark.parametrize(
     "heading",
     [
@@ -95,6 +159,10 @@ def test_every_heading_is_one_slide_and_nothing_else_begins_one():
     assert list(sections("```\n# a\n```\ntext")) == ["```\n# a\n```\ntext"]
 
 
+def notes_of(root, chapter):
+    return (root / "_build" / "teaching" / "instructor-notes" / f"{chapter}.md").read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def root(tmp_path):
     root = make_project(tmp_path)
@@ -103,12 +171,17 @@ def root(tmp_path):
     return root
 
 
-def test_the_command_writes_three_files_a_chapter_and_no_parts(root, capsys):
+def test_the_command_writes_four_files_a_chapter_and_no_parts(root, capsys):
     out = root / "material"
     assert cli.main(["teach", "attention", "--out", str(out), "--root", str(root)]) == 0
     assert "attention: 2 exercises, 15 minutes" in capsys.readouterr().out
     written = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
-    assert written == ["grading-key/attention.md", "slides/attention.ipynb", "student/attention.ipynb"]
+    assert written == [
+        "grading-key/attention.md",
+        "instructor-notes/attention.md",
+        "slides/attention.ipynb",
+        "student/attention.ipynb",
+    ]
     assert [name for name, _ in teach(root)] == ["syntax", "attention"]
     assert (root / "_build" / "teaching" / "student" / "syntax.ipynb").is_file()
 
@@ -116,6 +189,12 @@ def test_the_command_writes_three_files_a_chapter_and_no_parts(root, capsys):
 def test_mistakes_are_told_and_leave_nothing(root, capsys):
     assert cli.main(["teach", "atention", "--root", str(root)]) == 1
     assert "Did you mean attention?" in capsys.readouterr().err and not (root / "_build").exists()
+    (root / MISREADINGS).parent.mkdir(parents=True)
+    (root / MISREADINGS).write_text("syntax: [{says: It counts.}]")
+    with pytest.raises(BertologyError, match=re.escape("syntax.0.reply")):
+        list(teach(root))
+    (root / MISREADINGS).write_text("syntax: [{says: It counts., reply: Does the twin?}]")
+    assert list(teach(root, ["syntax"])) and "Does the twin?" in notes_of(root, "syntax")
     (root / "notebooks" / "syntax.ipynb").write_text("{}")
     with pytest.raises(BertologyError, match="not a notebook"):
         list(teach(root, ["syntax"]))
