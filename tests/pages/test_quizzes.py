@@ -1,14 +1,17 @@
 """Every chapter has five questions, each option is explained, and the page shows them without a script."""
 
+import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from bertology_utils.errors import BertologyError
+from bertology_utils.pages.extension import swap_in_executed
 from bertology_utils.pages.quizzes import FOLDER, read_quiz, with_quiz
 from bertology_utils.project import CHAPTERS
 from bertology_utils.templates import render
@@ -146,6 +149,21 @@ def test_the_quiz_stands_before_the_exercises_and_only_where_there_is_one(file, 
     assert sources[2].count("```") == 2 and "```{raw} html\n<div" in sources[2] and sources[2].endswith("</div>\n```")
     without = {"cells": cells()["cells"][:2]}
     assert with_quiz(without, file(toy()))["cells"][-1]["source"].startswith("## Check yourself")
+
+
+def test_a_chapters_page_has_its_own_quiz_and_the_notebook_is_left_alone(tmp_path):
+    copy = tmp_path / "_executed/live/pocket-bert/syntax.ipynb"
+    for folder in (copy.parent, tmp_path / FOLDER):
+        folder.mkdir(parents=True)
+    (tmp_path / FOLDER / "syntax.yaml").write_text(yaml.safe_dump(toy()), encoding="utf-8")
+    stored = json.dumps(
+        {"cells": [{"cell_type": "markdown", "source": "## Exercises", "metadata": {}}], "metadata": {}}
+    )
+    copy.write_text(stored, encoding="utf-8")
+    source = ["stripped"]
+    swap_in_executed(SimpleNamespace(srcdir=str(tmp_path)), "notebooks/syntax", source)
+    first, second = (cell["source"] for cell in json.loads(source[0])["cells"])
+    assert first.startswith("## Check yourself") and second == "## Exercises" and copy.read_text("utf-8") == stored
 
 
 def test_answers_are_hidden_on_screens_only():
