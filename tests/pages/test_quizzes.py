@@ -73,9 +73,13 @@ def test_five_questions_with_one_right_option_each_in_places_that_vary(chapter):
     assert [text for text in texts if re.search(r"\b(all|none) of the above\b", text, re.IGNORECASE)] == []
 
 
-def test_no_place_is_right_most_of_the_time():
-    places = Counter(place(question) for chapter in CHAPTERS for question in read_quiz(HERE / f"{chapter}.yaml"))
-    assert max(places.values()) < 0.4 * places.total() and len(places) == 4
+def test_neither_the_place_nor_the_length_of_an_option_gives_it_away():
+    quiz = [question for chapter in CHAPTERS for question in read_quiz(HERE / f"{chapter}.yaml")]
+    places = Counter(map(place, quiz))
+    assert max(places.values()) < 0.4 * len(quiz) and len(places) == 4
+    for extreme in (max, min):
+        found = [extreme(range(len(q.options)), key=lambda i, q=q: len(q.options[i].text)) for q in quiz]
+        assert sum(i == place(q) for i, q in zip(found, quiz, strict=True)) < 0.4 * len(quiz)
 
 
 @pytest.mark.parametrize(
