@@ -26,6 +26,7 @@ from bertology_utils.pages import (
     emergence,
     ledger_table,
     more_reading,
+    quizzes,
     run_record,
     specimens,
 )
@@ -65,7 +66,9 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         logger.warning(text, docname, type="bertology", subtype="unexecuted")
         return
     rows = {row.claim.id: row for row in contents.load_rows(Path(app.srcdir) / LEDGER)}
-    source[0] = json.dumps(as_page(json.loads(path.read_text(encoding="utf-8")), rows))
+    page = as_page(json.loads(path.read_text(encoding="utf-8")), rows)
+    quiz = Path(app.srcdir) / quizzes.FOLDER / f"{path.stem}.yaml"
+    source[0] = json.dumps(quizzes.with_quiz(page, quiz))
 
 
 def _conflicts(part: str, root: Path, rows: Rows, link: ledger_table.Link) -> str:
