@@ -26,6 +26,7 @@ from bertology_utils.pages import (
     emergence,
     ledger_table,
     more_reading,
+    museum,
     run_record,
     specimens,
 )
@@ -104,6 +105,7 @@ PARTS: dict[str, dict[str, Part]] = {
         "speed": lambda root, rows, link: run_record.speed_table(read_json(root / run_record.SPEED) or []),
     },
     "bertology-more-reading": {"verdicts": more_reading.more_reading_part, "weights": more_reading.weights_part},
+    "bertology-museum": {"": museum.museum_part},
     "bertology-specimens": {
         "grammar": specimens.grammar_part,
         "checks": specimens.checks_part,
