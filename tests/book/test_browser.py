@@ -46,7 +46,19 @@ def test_every_page_was_opened(report):
     assert report["pages"] == len(built)
 
 
-KINDS = ("outside", "console", "failed", "axe", "fragments", "sideways", "ledger", "explorers", "folds", "tables", "file")
+KINDS = (
+    "outside",
+    "console",
+    "failed",
+    "axe",
+    "fragments",
+    "sideways",
+    "ledger",
+    "explorers",
+    "folds",
+    "tables",
+    "file",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
