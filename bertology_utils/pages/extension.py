@@ -24,6 +24,7 @@ from bertology_utils.pages import (
     conflict_pages,
     contents,
     emergence,
+    glossary_terms,
     ledger_table,
     more_reading,
     museum,
@@ -159,6 +160,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_page_scripts)
     app.connect("html-page-context", add_ask_assets)
     app.connect("build-finished", write_ask_models)
+    app.setup_extension(glossary_terms.__name__)
     for name in PARTS:
         app.add_directive(name, Generated)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
