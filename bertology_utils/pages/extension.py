@@ -24,8 +24,10 @@ from bertology_utils.pages import (
     conflict_pages,
     contents,
     emergence,
+    glossary_terms,
     ledger_table,
     more_reading,
+    museum,
     quizzes,
     run_record,
     specimens,
@@ -107,6 +109,7 @@ PARTS: dict[str, dict[str, Part]] = {
         "speed": lambda root, rows, link: run_record.speed_table(read_json(root / run_record.SPEED) or []),
     },
     "bertology-more-reading": {"verdicts": more_reading.more_reading_part, "weights": more_reading.weights_part},
+    "bertology-museum": {"": museum.museum_part},
     "bertology-specimens": {
         "grammar": specimens.grammar_part,
         "checks": specimens.checks_part,
@@ -160,6 +163,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_page_scripts)
     app.connect("html-page-context", add_ask_assets)
     app.connect("build-finished", write_ask_models)
+    app.setup_extension(glossary_terms.__name__)
     for name in PARTS:
         app.add_directive(name, Generated)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
