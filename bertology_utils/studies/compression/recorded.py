@@ -6,7 +6,7 @@ Depends on `reenacted` for the file, on `table1` for what was printed, and on `f
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
@@ -14,13 +14,15 @@ import pandas as pd
 from scipy import stats
 
 from bertology_utils.compression.accounting import table1
+from bertology_utils.compression.methods.lesson import Encoded
+from bertology_utils.compression.methods.problems import PROBLEMS, problem
 from bertology_utils.compression.methods.references import UNTRAINED
 from bertology_utils.compression.methods.registry import METHODS
 from bertology_utils.compression.scorecard import printed_factor
 from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.figures import Figure, scatter, table
 from bertology_utils.files import read_rows
-from bertology_utils.models import Specimen
+from bertology_utils.models import Specimen, load
 from bertology_utils.project import find_root
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE
@@ -59,8 +61,9 @@ class Recorded:
         """What a claim about a row is judged by, one value a seed, means over tasks (or one task).
 
         `small`, `teacher`, `control` and `untrained` are shares of right answers, `faster` how many times faster than
-        the teacher with 32 inputs. For an untrained specimen `small` is what its tuning reached: the same network
-        without pre-training. Raises NotAskable where these rows were not measured with this model.
+        the teacher with 32 inputs; `pieces` is how many an input has on average. For an untrained specimen `small` is
+        what its tuning reached: the same network without pre-training. Raises NotAskable where these rows were not
+        measured with this model.
         """
         base = specimen.name.removeprefix("random:")
         rows = {"small": row, "untrained": self._untrained(row), **({"control": control} if control else {})}
@@ -73,6 +76,7 @@ class Recorded:
         scores = {name: per_seed(own.loc[seeds, "score"]) for name, own in found.items()}
         small = found["small"].loc[seeds]
         scores |= {"teacher": per_seed(small["teacher"]), "faster": per_seed(small["faster_32"])}
+        scores["pieces"] = np.asarray(_pieces(specimen.source))
         return scores | {"small": scores["untrained"]} if specimen.is_random else scores
 
     def known(self, specimen: Specimen, row: str) -> np.ndarray:
@@ -156,18 +160,22 @@ class Recorded:
 
     # ------------------------------------------------------------ all rows together
 
+    def _settled(self) -> pd.DataFrame:
+        """The lines of rows with enough seeds, without the teacher's."""
+        return self.summary[(self.summary["row"] != TEACHER) & (self.summary["seeds"] >= LEAST)]
+
     def agreement(self, draws: int = 2000, seed: int = 0) -> dict[str, float]:
         """Spearman's `rank` correlation of printed and re-enacted retention, `low` and `high` of its interval, `rows`.
 
         The interval is a bootstrap over rows, as of the methods that there could be; nan below five rows.
         """
-        rows = self.summary.dropna(subset=["printed kept"])
-        rows = rows[rows["row"] != TEACHER]
+        rows = self._settled().dropna(subset=["printed kept"])
         if len(rows) < 5:
             return {"rank": np.nan, "low": np.nan, "high": np.nan, "rows": len(rows)}
         pairs = rows[["printed kept", "kept"]].to_numpy(float)
         rng = np.random.default_rng(seed)
-        drawn = [stats.spearmanr(*pairs[rng.integers(0, len(pairs), len(pairs))].T).statistic for _ in range(draws)]
+        samples = (pairs[rng.integers(0, len(pairs), len(pairs))] for _ in range(draws))
+        drawn = [stats.spearmanr(*own.T).statistic for own in samples if np.ptp(own, axis=0).all()]
         low, high = np.nanpercentile(drawn, (2.5, 97.5))
         return {"rank": float(stats.spearmanr(*pairs.T).statistic), "low": low, "high": high, "rows": len(pairs)}
 
@@ -185,7 +193,7 @@ class Recorded:
 
     def figure(self, caption: str = "") -> Figure:
         """Size against what is kept: rows as re-enacted here by family, and the points that Table 1 prints."""
-        rows = self.summary[self.summary["row"] != TEACHER]
+        rows = self._settled()
         printed = rows.dropna(subset=["printed factor", "printed kept"])
         points = np.concatenate([rows[["parameters", "kept"]], printed[["printed factor", "printed kept"]]])
         groups = [*rows["family"], *["printed in Table 1"] * len(printed)]
@@ -215,6 +223,13 @@ def _told(line: pd.Series) -> pd.Series:
             "still known, %": number("knows", ".0f"),
         }
     )
+
+
+@lru_cache(maxsize=2)
+def _pieces(model: str) -> float:
+    """How many pieces an input of the table's tasks has on average, as this model's tokenizer cuts them."""
+    specimen = load(model)
+    return float(np.mean([Encoded.of(specimen, problem(name, 50, 50).test).lengths.mean() for name in PROBLEMS]))
 
 
 def _name(identity: str) -> str:
