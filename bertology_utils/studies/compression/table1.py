@@ -5,13 +5,13 @@ Depends on `accounting` for the counts and on `scorecard` for reading printed nu
 
 import pandas as pd
 
-from bertology_utils.compression.accounting import counts, recomputed_table, table1_differences
+from bertology_utils.compression.accounting import recomputed_table, table1_differences
 from bertology_utils.compression.scorecard import printed_factor
 
 COLUMNS = {
     "name": "name",
-    "compression_v1": "compression_v1",
-    "compression_v3": "compression_v3",
+    "compression_v1": "v1",
+    "compression_v3": "v3",
     "all": "million parameters",
     "factor_all": "× all",
     "factor_encoder": "× encoder",
@@ -27,32 +27,29 @@ TOLERANCE = 0.05
 def recounted() -> pd.DataFrame:
     """Each row with its printed factors (preprint v1, journal v3), and what counting everything or a part gives.
 
-    Counts have two digits; a row whose architecture is not known has none, and says so in its note. `the printed factor
-    is` says what the journal's number turns out to be, as `judged`.
+    Counts have two digits; a row whose architecture is not known has none, and says so in its note. `v3 is` says what
+    the journal's number turns out to be, as `judged`.
     """
     rows = recomputed_table()
     judged_rows = rows.apply(judged, axis=1)
     rows = rows[list(COLUMNS)].astype(object).fillna("").rename(columns=COLUMNS)
     rows[COUNTED] = rows[COUNTED].map(lambda number: f"{number:.2f}" if number != "" else "")
-    rows.insert(3, "the printed factor is", judged_rows)
+    rows.insert(3, "v3 is", judged_rows)
     return rows
 
 
 def judged(row: pd.Series) -> str:
-    """What the journal's factor counts, to `TOLERANCE`, with the division behind it; "undefined" where none is sure.
+    """What the journal's factor counts, to `TOLERANCE`: "right" (everything), "encoder alone", "wrong" or "undefined".
 
-    `row` is one of `accounting.recomputed_table`. A factor that fits both counts is taken as one of everything.
+    `row` is one of `accounting.recomputed_table`; the columns of counts hold the division. A factor that fits both
+    counts is taken as one of everything; where an architecture is assumed, none is sure.
     """
     printed = printed_factor(row["compression_v3"])
-    if printed is None or pd.isna(row["factor_all"]):
+    if printed is None or pd.isna(row["factor_all"]) or row["note"]:
         return "undefined"
-    base = counts(row["reference"]).all / 1e6
-    shown = f"{base:.1f} M / {base / row['factor_all']:.1f} M = {row['factor_all']:.2f}"
     if abs(row["factor_all"] / printed - 1) <= TOLERANCE:
-        return f"right: {shown}"
-    if abs(row["factor_encoder"] / printed - 1) <= TOLERANCE:
-        return f"of the encoder alone: {row['factor_encoder']:.1f}, of everything {row['factor_all']:.2f}"
-    return f"{'undefined: the architecture is assumed' if row['note'] else 'wrong'}: {shown}"
+        return "right"
+    return "encoder alone" if abs(row["factor_encoder"] / printed - 1) <= TOLERANCE else "wrong"
 
 
 def changed_cells() -> pd.DataFrame:

@@ -16,6 +16,12 @@ def test_unknown_architectures_have_no_counts():
     assert "evaluation" not in set(table1.changed_cells()["column"])
 
 
+def test_a_printed_factor_is_called_what_it_counts():
+    said = table1.recounted().set_index("name")["v3 is"]
+    wanted = {"TinyBERT": "right", "DistilBERT": "wrong", "Soft MvP": "encoder alone", "BERT-48": "undefined"}
+    assert {name: said[name] for name in wanted} == wanted
+
+
 def test_rows_that_disagree_are_told_with_both_factors():
     text = table1.disagreeing(factor_agreement())
     assert "DistilBERT (printed 1.5, counted 1.6" in text and "TinyBERT" not in text
