@@ -213,14 +213,15 @@ def _told(line: pd.Series) -> pd.Series:
             "printed: × smaller": number("printed factor", "g"),
             "kept, %": number("printed kept", "g"),
             "here: × smaller": number("parameters", ".2f"),
-            "× encoder": number("encoder", ".2f"),
-            "× bytes": number("bytes", ".2f"),
-            "× memory": number("memory", ".2f"),
-            "kept here, %": number("kept", ".1f") + ends,
-            "× faster, one input": number("faster_1", ".2f"),
+            "kept here, %": number("kept", ".0f") + ends,
             "× faster, 32": number("faster_32", ".2f"),
-            "seconds to make": number("seconds", ".0f"),
             "still known, %": number("knows", ".0f"),
+            "× bytes": number("bytes", ".2f"),
+            "× encoder": number("encoder", ".2f"),
+            "× memory": number("memory", ".2f"),
+            "× faster, one input": number("faster_1", ".2f"),
+            "seconds to make": number("seconds", ".0f"),
+            "seeds": number("seeds", "d"),
         }
     )
 
