@@ -9,6 +9,10 @@ document.addEventListener("DOMContentLoaded", () => {
     button.append(name);
     button.removeAttribute("aria-label");
   }
+  for (const fold of document.querySelectorAll(".bd-sidebar-primary summary")) { // the arrow beside a page that has others below it
+    const above = fold.closest("li")?.querySelector("a")?.textContent.trim();
+    if (!fold.textContent.trim()) fold.append(Object.assign(document.createElement("span"), { className: "visually-hidden", textContent: `Pages below ${above}` }));
+  }
   for (const list of document.querySelectorAll(".citation-list")) list.removeAttribute("role");
   const sidebar = document.querySelector(".bd-sidebar-primary");
   sidebar?.setAttribute("role", "navigation");
