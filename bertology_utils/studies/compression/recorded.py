@@ -4,32 +4,33 @@ Depends on `reenacted` for the file, on `table1` for what was printed, and on `f
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from bertology_utils.compression.accounting import table1
-from bertology_utils.compression.methods.lesson import Encoded
+from bertology_utils.compression.methods.lesson import Encoded, Method
 from bertology_utils.compression.methods.problems import PROBLEMS, problem
 from bertology_utils.compression.methods.references import UNTRAINED
-from bertology_utils.compression.methods.registry import METHODS
+from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.compression.scorecard import printed_factor
 from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.figures import Figure, scatter, table
 from bertology_utils.files import read_rows
 from bertology_utils.models import Specimen, load
-from bertology_utils.project import find_root
+from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE
-from bertology_utils.studies.compression.reenacted import PATH, UNKNOWN, Unit
+from bertology_utils.studies.compression.reenacted import PATH, UNKNOWN, Unit, identity
 
 TEACHER = "BERT-base"
 LEAST = 3  # seeds that an interval needs
+SCORES = ["score", "teacher", "faster_32"]
 Samples = dict[str, np.ndarray]
 
 
@@ -57,60 +58,39 @@ class Recorded:
         """One line a unit."""
         return pd.DataFrame([vars(unit) for unit in self.units])
 
-    def of(self, specimen: Specimen, row: str, control: str = "", *, problem: str = "") -> Samples:
-        """What a claim about a row is judged by, one value a seed, means over tasks (or one task).
+    def of(self, specimen: Specimen, row: str, control: str = "") -> Samples:
+        """What a claim about a row is judged by, one value a seed, means over tasks.
 
         `small`, `teacher`, `control` and `untrained` are shares of right answers, `faster` how many times faster than
         the teacher with 32 inputs; `pieces` is how many an input has on average. For an untrained specimen `small` is
         what its tuning reached: the same network without pre-training. Raises NotAskable where these rows were not
-        measured with this model.
+        measured with this model's weights.
         """
-        base = specimen.name.removeprefix("random:")
-        rows = {"small": row, "untrained": self._untrained(row), **({"control": control} if control else {})}
-        found = {name: self._by_seed(base, own, problem) for name, own in rows.items()}
+        rows = {"small": row, "untrained": self._untrained(method(row))} | ({"control": control} if control else {})
+        found = {name: self._of(specimen, own).groupby("seed")[SCORES].mean() for name, own in rows.items()}
         seeds = sorted(set.intersection(*(set(own.index) for own in found.values())))
-        if len(seeds) < LEAST:
-            raise NotAskable(
-                f"{row} has {len(seeds)} seeds of {base}: `bertology study table1 --model {base}` adds them."
-            )
+        _require(seeds, row, specimen)
         scores = {name: per_seed(own.loc[seeds, "score"]) for name, own in found.items()}
         small = found["small"].loc[seeds]
         scores |= {"teacher": per_seed(small["teacher"]), "faster": per_seed(small["faster_32"])}
-        scores["pieces"] = np.asarray(_pieces(specimen.source))
+        scores["pieces"] = np.asarray(_teacher(_base(specimen)).pieces)
         return scores | {"small": scores["untrained"]} if specimen.is_random else scores
 
     def known(self, specimen: Specimen, row: str) -> np.ndarray:
         """What a row still knows beside its first task, the mean of three probes: one value a seed."""
-        base = specimen.name.removeprefix("random:")
-        known = self._probed(base, UNTRAINED if specimen.is_random else row)
-        if len(known) < LEAST:
-            raise NotAskable(f"What {row} knows was not measured with {base}.")
-        return per_seed(known)
+        mine = self._of(specimen, UNTRAINED if specimen.is_random else row)
+        probed = mine[mine["trees"] != UNKNOWN].groupby("seed")[list(KNOWLEDGE)].mean()
+        _require(probed.index, row, specimen)
+        return per_seed(probed.mean(axis=1))
 
-    def _untrained(self, row: str) -> str:
-        special = {one.row: one.model for one in METHODS}.get(row)
-        return f"{UNTRAINED}, {special}" if special else UNTRAINED
+    @staticmethod
+    def _untrained(of: Method) -> str:
+        return f"{UNTRAINED}, {of.model}" if of.model else UNTRAINED
 
-    def _of(self, base: str, row: str) -> pd.DataFrame:
-        special = {one.row: one.model for one in METHODS}.get(row) or base
-        frame = self.frame
-        if frame.empty:
-            return frame.assign(row=[], problem=[], seed=[])
-        mine = frame["model"].map(_name).isin({base, special})
-        return frame[(frame["row"] == row) & mine] if self._measured(base) else frame[:0]
-
-    def _measured(self, base: str) -> bool:
-        return any(unit.row == TEACHER and _name(unit.model) == base for unit in self.units)
-
-    def _by_seed(self, base: str, row: str, problem: str) -> pd.DataFrame:
-        mine = self._of(base, row)
-        mine = mine[mine["problem"] == problem] if problem else mine
-        return mine.groupby("seed")[["score", "teacher", "faster_32"]].mean() if len(mine) else mine.set_index("seed")
-
-    def _probed(self, base: str, row: str) -> pd.Series:
-        mine = self._of(base, row)
-        probed = mine[mine["trees"] != UNKNOWN] if len(mine) else mine
-        return probed.groupby("seed")[list(KNOWLEDGE)].mean().mean(axis=1) if len(probed) else pd.Series(dtype=float)
+    def _of(self, specimen: Specimen, row: str) -> pd.DataFrame:
+        """The units of a row that began with the weights of its own model, or else of the specimen's."""
+        teacher = _teacher(method(row).model or _base(specimen))
+        return self.frame[(self.frame["row"] == row) & (self.frame["model"] == teacher.identity)]
 
     # ------------------------------------------------------------ one line a row
 
@@ -127,16 +107,16 @@ class Recorded:
     def _has(self, row: str) -> bool:
         return any(unit.row == row for unit in self.units)
 
-    def _line(self, method, printed: Mapping[str, str] | None) -> dict[str, object]:
-        mine = self.frame[self.frame["row"] == method.row]
+    def _line(self, one: Method, printed: Mapping[str, str] | None) -> dict[str, object]:
+        mine = self.frame[self.frame["row"] == one.row]
         base = self.frame[(self.frame["row"] == TEACHER)]
-        full = base if method.model is None else self.frame[self.frame["row"] == self._untrained(method.row)]
+        full = base if one.model is None else self.frame[self.frame["row"] == self._untrained(one)]
         share = (mine["score"] / mine["teacher"]).groupby(mine["seed"]).mean()
         mean, low, high = _interval(share)
         sizes = {name: full[name].mean() / mine[name].mean() for name in ("parameters", "encoder", "bytes", "memory")}
         return {
-            "row": method.row,
-            "family": method.family,
+            "row": one.row,
+            "family": one.family,
             "printed factor": printed_factor(printed["compression_v3"]) if printed else None,
             "printed kept": printed_retention(printed) if printed else None,
             **sizes,
@@ -146,7 +126,7 @@ class Recorded:
             "faster_1": mine["faster_1"].median(),
             "faster_32": mine["faster_32"].median(),
             "seconds": mine["seconds"].mean(),
-            "knows": np.nan if method.model else self._knows(method.row),
+            "knows": np.nan if one.model else self._knows(one.row),
             "seeds": len(share),
         }
 
@@ -199,7 +179,7 @@ class Recorded:
         groups = [*rows["family"], *["printed in Table 1"] * len(printed)]
         labels = [*rows["row"], *[f"{name} (printed)" for name in printed["row"]]]
         axes = {"xlabel": "times smaller (all stored parameters)", "ylabel": "kept of the full model's score, %"}
-        return scatter(points, labels, groups=groups, caption=caption, **axes)
+        return scatter(points, labels, groups=groups, aside=list(rows["row"]), caption=caption, **axes)
 
 
 def _told(line: pd.Series) -> pd.Series:
@@ -226,11 +206,29 @@ def _told(line: pd.Series) -> pd.Series:
     )
 
 
-@lru_cache(maxsize=2)
-def _pieces(model: str) -> float:
-    """How many pieces an input of the table's tasks has on average, as this model's tokenizer cuts them."""
+class _Teacher(NamedTuple):
+    """How units name a model, and how many pieces an input of the table's tasks has on average."""
+
+    identity: str
+    pieces: float
+
+
+@lru_cache(maxsize=4)
+def _teacher(model: str) -> _Teacher:
     specimen = load(model)
-    return float(np.mean([Encoded.of(specimen, problem(name, 50, 50).test).lengths.mean() for name in PROBLEMS]))
+    lengths = [Encoded.of(specimen, problem(name, 50, 50).test).lengths.mean() for name in PROBLEMS]
+    return _Teacher(identity(specimen), float(np.mean(lengths)))
+
+
+def _base(specimen: Specimen) -> str:
+    return specimen.name.removeprefix(RANDOM_PREFIX)
+
+
+def _require(seeds: Collection[int], row: str, specimen: Specimen) -> None:
+    if len(seeds) < LEAST:
+        raise NotAskable(
+            f"{row} has {len(seeds)} of {LEAST} seeds with {_base(specimen)}; the command study adds them."
+        )
 
 
 def _name(identity: str) -> str:

@@ -178,10 +178,15 @@ def _unit(method: Method, taught: Taught, place: int, small: Small, seconds: flo
         seconds=round(seconds, 1),
         fact=small.facts[method.defines[0]] if method.defines else UNKNOWN,
         **{name: round(value, 4) for name, value in known.items()},
-        model=f"{origin.name} {origin.sha256[:12]}",
+        model=identity(origin),
         hardware=hardware(),
         date=datetime.now(UTC).date().isoformat(),
     )
+
+
+def identity(specimen: Specimen) -> str:
+    """How a unit names the model that it began with: its name and the first digits of the weights' checksum."""
+    return f"{specimen.name} {specimen.sha256[:12]}"
 
 
 def table_size(network: nn.Module) -> int:
@@ -194,10 +199,8 @@ def table_size(network: nn.Module) -> int:
 
 def missing(path: Path, rows: Sequence[str], seeds: Sequence[int], model: str) -> list[tuple[str, int]]:
     """(row, seed) without units in the file, of a model with these weights; seeds in the outer order."""
-    identities = {
-        name: f"{name} {load(name).sha256[:12]}" for name in {model, *(method(r).model or model for r in rows)}
-    }
-    done = {(unit.row, unit.seed) for unit in read_rows(path, Unit) if unit.model in identities.values()}
+    known = {identity(load(name)) for name in {model, *(method(row).model or model for row in rows)}}
+    done = {(unit.row, unit.seed) for unit in read_rows(path, Unit) if unit.model in known}
     return [(row, seed) for seed in seeds for row in rows if (row, seed) not in done]
 
 

@@ -1,12 +1,12 @@
 """The survey's Table 1, recounted: its printed factors beside exact ones, and where the two part.
 
-Depends on `accounting` for the counts and on `scorecard` for reading printed numbers.
+Depends on `accounting` for the counts and on `scorecard` for which rows agree.
 """
 
 import pandas as pd
 
 from bertology_utils.compression.accounting import recomputed_table, table1_differences
-from bertology_utils.compression.scorecard import printed_factor
+from bertology_utils.compression.scorecard import factor_agreement
 
 COLUMNS = {
     "name": "name",
@@ -21,35 +21,25 @@ COLUMNS = {
 COUNTED = ["million parameters", "× all", "× encoder", "× fewer products"]
 
 
-TOLERANCE = 0.05
-
-
 def recounted() -> pd.DataFrame:
     """Each row with its printed factors (preprint v1, journal v3), and what counting everything or a part gives.
 
     Counts have two digits; a row whose architecture is not known has none, and says so in its note. `v3 is` says what
-    the journal's number turns out to be, as `judged`.
+    the journal's number turns out to be: right (of everything), of the encoder alone, wrong, or undefined, where the
+    architecture is assumed or nothing is printed.
     """
-    rows = recomputed_table()
-    judged_rows = rows.apply(judged, axis=1)
-    rows = rows[list(COLUMNS)].astype(object).fillna("").rename(columns=COLUMNS)
+    rows = recomputed_table()[list(COLUMNS)].astype(object).fillna("").rename(columns=COLUMNS)
     rows[COUNTED] = rows[COUNTED].map(lambda number: f"{number:.2f}" if number != "" else "")
-    rows.insert(3, "v3 is", judged_rows)
+    rows.insert(3, "v3 is", rows["name"].map(_judged()).fillna("undefined"))
     return rows
 
 
-def judged(row: pd.Series) -> str:
-    """What the journal's factor counts, to `TOLERANCE`: "right" (everything), "encoder alone", "wrong" or "undefined".
-
-    `row` is one of `accounting.recomputed_table`; the columns of counts hold the division. A factor that fits both
-    counts is taken as one of everything; where an architecture is assumed, none is sure.
-    """
-    printed = printed_factor(row["compression_v3"])
-    if printed is None or pd.isna(row["factor_all"]) or row["note"]:
-        return "undefined"
-    if abs(row["factor_all"] / printed - 1) <= TOLERANCE:
-        return "right"
-    return "encoder alone" if abs(row["factor_encoder"] / printed - 1) <= TOLERANCE else "wrong"
+def _judged() -> dict[str, str]:
+    """What a printed factor counts, by row, as `scorecard.factor_agreement`; a factor of both is one of everything."""
+    rows = factor_agreement().to_dict("records")
+    return {
+        r["name"]: "right" if r["agrees"] else "encoder alone" if r["agrees_encoder"] else "wrong" for r in rows
+    } | {"BERT-base": "the reference"}
 
 
 def changed_cells() -> pd.DataFrame:

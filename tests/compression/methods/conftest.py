@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertology_utils.compression.methods.lesson import Budget, course, lesson
+from bertology_utils.compression.methods.lesson import Budget, Encoded, course, lesson
 from bertology_utils.compression.methods.problems import problem
 from bertology_utils.language.grammar import generate
 
@@ -25,3 +25,15 @@ def pair_lesson(small_course):
 def word_lesson(small_course):
     """A lesson that asks for the part of speech of single words."""
     return lesson(small_course, problem("tagging", FEW.examples, FEW.test))
+
+
+@pytest.fixture
+def network(pair_lesson):
+    """A copy of the teacher of pairs, to be changed."""
+    return pair_lesson.copy_of_teacher()
+
+
+@pytest.fixture(scope="session")
+def batch(pair_lesson):
+    """Three of its test examples."""
+    return Encoded.of(pair_lesson.origin, pair_lesson.problem.test).batch([0, 1, 2])

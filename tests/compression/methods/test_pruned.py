@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bertology_utils.compression.methods import pruned
-from bertology_utils.compression.methods.lesson import Encoded, asked
+from bertology_utils.compression.methods.lesson import asked
 from bertology_utils.compression.methods.pruned import (
     FLOOR,
     HALF,
@@ -30,16 +30,6 @@ from bertology_utils.compression.methods.registry import method
 from bertology_utils.compression.methods.traces import soft_loss
 from bertology_utils.compression.prune import apply_masks, magnitude_masks, prunable
 from bertology_utils.errors import BertologyError
-
-
-@pytest.fixture
-def network(pair_lesson):
-    return pair_lesson.copy_of_teacher()
-
-
-@pytest.fixture(scope="module")
-def batch(pair_lesson):
-    return Encoded.of(pair_lesson.origin, pair_lesson.problem.test).batch([0, 1, 2])
 
 
 def test_what_is_pruned_stays_zero_and_one_that_comes_back_is_noticed(pair_lesson, network):

@@ -31,11 +31,21 @@ def room(tiny, monkeypatch):
     return Classroom("tiny", seed=3, sizes=FEW)
 
 
-@pytest.fixture(scope="module")
-def unit() -> Unit:
+@pytest.fixture
+def named(tiny, monkeypatch):
+    """The tiny specimen by a name that loads it."""
+    chosen = dataclasses.replace(tiny, name="tiny")
+    monkeypatch.setattr(recorded, "load", lambda name: dataclasses.replace(chosen, name=name))
+    recorded._teacher.cache_clear()
+    yield chosen
+    recorded._teacher.cache_clear()
+
+
+@pytest.fixture
+def unit(tiny) -> Unit:
     numbers = dict.fromkeys(("answers", "parameters", "encoder", "bytes", "memory"), 100)
     shares = dict.fromkeys(("faster_1", "faster_32", "seconds", "fact", "number", "meaning", "trees"), 1.0)
-    texts = {"model": "tiny abc", "hardware": "a processor", "date": "2026-11-27"}
+    texts = {"model": f"tiny {tiny.sha256[:12]}", "hardware": "a processor", "date": "2026-11-27"}
     return Unit(row=TEACHER, problem="tense", seed=0, score=0.9, teacher=0.9, **numbers, **shares, **texts)
 
 
@@ -58,14 +68,12 @@ def test_a_unit_a_task_with_the_teachers_score_of_the_same_seed(room):
     assert room.units(method("magnitude, retrained"))[0].teacher == units[0].teacher
 
 
-def test_units_are_kept_in_the_place_of_older_ones_and_what_is_missing_is_told(tmp_path, room, monkeypatch, tiny):
+def test_units_are_kept_in_the_place_of_older_ones_and_what_is_missing_is_told(tmp_path, room):
     path = tmp_path / "reenacted.csv"
-    monkeypatch.setattr(reenacted, "load", lambda name: tiny)
     assert missing(path, [TEACHER], [3, 4], "tiny") == [(TEACHER, 3), (TEACHER, 4)]
     units = room.units(method(TEACHER))
-    named = [dataclasses.replace(unit, model=f"tiny {tiny.sha256[:12]}") for unit in units]
-    keep(path, named)
-    keep(path, named[:1])
+    keep(path, units)
+    keep(path, units[:1])
     assert len(path.read_text().splitlines()) == 1 + len(units)
     assert missing(path, [TEACHER], [3, 4], "tiny") == [(TEACHER, 4)]
 
@@ -103,22 +111,23 @@ def test_probes_find_what_is_planted_and_nothing_in_noise(tiny):
     assert knowledge(Blind(), tiny, sizes)["meaning"] == pytest.approx(0.5, abs=0.05)
 
 
-def test_samples_of_a_row_and_of_its_twin(unit, tiny):
+def test_samples_of_a_row_and_of_its_twin(unit, named):
     table = planted(unit, {TEACHER: 0.9, UNTRAINED: 0.5, "DistilBERT": 0.85, "half of the blocks, tuned": 0.8})
-    named = dataclasses.replace(tiny, name="tiny")
     found = table.of(named, "DistilBERT", "half of the blocks, tuned")
     assert found["small"].shape == (5, 1) and found["small"].mean() == pytest.approx(0.85, abs=0.02)
-    untrained = table.of(dataclasses.replace(tiny, name="random:tiny", seed=1), "DistilBERT")
+    untrained = table.of(dataclasses.replace(named, name="random:tiny", seed=1), "DistilBERT")
     assert untrained["small"].mean() == pytest.approx(0.5, abs=0.02)
+    assert table.known(named, "DistilBERT").tolist() == [[1.0]] * 5
 
 
-def test_too_few_seeds_and_another_model_are_not_asked(unit, tiny):
-    with pytest.raises(NotAskable, match="table1"):
-        planted(unit, {TEACHER: 0.9, UNTRAINED: 0.5, "DistilBERT": 0.8}, seeds=2).of(tiny, "DistilBERT")
+def test_too_few_seeds_another_model_and_other_weights_are_not_asked(unit, named):
+    scores = {TEACHER: 0.9, UNTRAINED: 0.5, "DistilBERT": 0.8}
+    with pytest.raises(NotAskable, match="2 of 3 seeds"):
+        planted(unit, scores, seeds=2).of(named, "DistilBERT")
     with pytest.raises(NotAskable, match="other"):
-        planted(unit, {TEACHER: 0.9, UNTRAINED: 0.5}).of(dataclasses.replace(tiny, name="other"), UNTRAINED)
-    with pytest.raises(NotAskable):
-        Recorded([]).of(tiny, "DistilBERT")
+        planted(unit, scores).of(dataclasses.replace(named, name="other"), "DistilBERT")
+    with pytest.raises(NotAskable, match="0 of 3"):
+        planted(dataclasses.replace(unit, model="tiny 0123456789ab"), scores).of(named, "DistilBERT")
 
 
 def test_a_line_a_row_with_what_was_printed(unit):
