@@ -179,8 +179,18 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Iterable[s
 
 
 def read_rows(path: Path, kind: type[Row]) -> list[Row]:
-    """The rows of a csv file as objects of a dataclass of texts and numbers; further columns are left out."""
-    return [kind(**{f.name: f.type(row[f.name]) for f in fields(kind)}) for row in read_csv(path)]
+    """The rows of a csv file as objects of a dataclass of texts and numbers; further columns are left out.
+
+    Raises BertologyError: as `read_csv`, or a value is not of its column's type.
+    """
+    types = {field.name: field.type for field in fields(kind)}
+    made = []
+    for line, row in enumerate(read_csv(path, types), start=2):
+        try:
+            made.append(kind(**{name: of_type(row[name]) for name, of_type in types.items()}))
+        except (TypeError, ValueError) as error:
+            raise BertologyError(f"{path}, row {line}: {error}.") from None
+    return made
 
 
 def write_rows(path: Path, rows: Sequence[Any], kind: type) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 from torch import nn
+from transformers.utils import logging
 
 from bertology_utils.compression.methods.lesson import (
     Budget,
@@ -214,6 +215,7 @@ def keep(path: Path, units: Sequence[Unit]) -> None:
 
 def _of_seed(path: Path, model: str, seed: int, rows: Sequence[str], sizes: Sizes, tell: Callable[[str], None]) -> None:
     torch.set_num_threads(1)
+    logging.disable_progress_bar()  # of models that are loaded: a worker has settings of its own
     room = Classroom(model, seed, sizes)
     for row in rows:
         if (parent := parent_process()) and not parent.is_alive():  # a killed command leaves no worker behind

@@ -11,7 +11,7 @@ from bertology_utils.cli import main
 from bertology_utils.compression.methods.lesson import Budget, Encoded
 from bertology_utils.compression.methods.problems import problem
 from bertology_utils.compression.methods.registry import METHODS, method
-from bertology_utils.errors import NotAskable
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.figures import Figure
 from bertology_utils.models import twin
 from bertology_utils.studies.compression import live, recorded, reenacted
@@ -76,6 +76,17 @@ def test_units_are_kept_in_the_place_of_older_ones_and_what_is_missing_is_told(t
     keep(path, units[:1])
     assert len(path.read_text().splitlines()) == 1 + len(units)
     assert missing(path, [TEACHER], [3, 4], "tiny") == [(TEACHER, 4)]
+
+
+@pytest.mark.parametrize("text", ["a,b\n", "row,problem\nx,y\n", None])
+def test_a_file_of_another_kind_is_told_and_left_alone(tmp_path, unit, text):
+    path = tmp_path / "reenacted.csv"
+    keep(path, [unit])
+    broken = text or path.read_text().replace("0.9", "much", 1)
+    path.write_text(broken)
+    with pytest.raises(BertologyError, match="reenacted.csv"):
+        keep(path, [unit])
+    assert path.read_text() == broken
 
 
 def test_a_network_with_more_blocks_is_slower(tiny):
