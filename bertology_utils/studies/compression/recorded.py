@@ -175,10 +175,10 @@ class Recorded:
         """Size against what is kept: rows as re-enacted here by family, and the points that Table 1 prints."""
         rows = self._settled()
         printed = rows.dropna(subset=["printed factor", "printed kept"])
-        points = np.concatenate([rows[["parameters", "kept"]], printed[["printed factor", "printed kept"]]])
+        points = np.concatenate([rows[["bytes", "kept"]], printed[["printed factor", "printed kept"]]])
         groups = [*rows["family"], *["printed in Table 1"] * len(printed)]
         labels = [*rows["row"], *[f"{name} (printed)" for name in printed["row"]]]
-        axes = {"xlabel": "times smaller (all stored parameters)", "ylabel": "kept of the full model's score, %"}
+        axes = {"xlabel": "times smaller (bytes as stored)", "ylabel": "kept of the full model's score, %"}
         return scatter(points, labels, groups=groups, aside=list(rows["row"]), caption=caption, **axes)
 
 
