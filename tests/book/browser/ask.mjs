@@ -79,6 +79,7 @@ async function prepared(browser) {
 }
 
 async function keyboard(page) {
+  await page.mouse.move(0, 0); // a page that scrolls under a resting mouse previews the head that comes to lie below it
   const text = panel(page, "sentences").locator("input[name=second]");
   await text.fill("The cats sleep.");
   await text.press("Enter");
