@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from bertology_utils.compression.methods.lesson import (
     Batch,
@@ -113,11 +114,13 @@ class Recurrent(nn.Module):
         self.lstm = nn.LSTM(table.shape[1], units, bidirectional=True, batch_first=True)
         self.config = SimpleNamespace(hidden_size=2 * units)
 
-    def forward(self, input_ids: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-        """Reads the chosen pieces (batch, pieces) as if no others were there.
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, **others: Tensor) -> BaseModelOutputWithPooling:
+        """Reads the pieces that are not masked out, (batch, pieces), as if no others were there.
 
-        States (batch, pieces, 2 units), the chosen ones first; and the last state of each direction, (batch, 2 units).
+        States (batch, pieces, 2 units), those of what was read first; pooled is the last of each direction, (batch, 2
+        units).
         """
+        chosen = attention_mask.bool()
         order = (~chosen).int().argsort(dim=1, stable=True)
         lengths = chosen.sum(1)
         packed = pack_padded_sequence(
@@ -125,7 +128,7 @@ class Recurrent(nn.Module):
         )
         states, (last, _) = self.lstm(packed)
         padded = pad_packed_sequence(states, batch_first=True, total_length=input_ids.shape[1])[0]
-        return padded, torch.cat([last[0], last[1]], -1)
+        return BaseModelOutputWithPooling(padded, torch.cat([last[0], last[1]], -1))
 
 
 class BiLSTM(Network):
@@ -143,13 +146,13 @@ class BiLSTM(Network):
     ) -> Tensor:
         real = attention_mask.bool()
         if places is not None:
-            return self.encoder(input_ids, real)[0][places]
+            return self.encoder(input_ids, real).last_hidden_state[places]
         if self.pool == "mean":
-            return self.encoder(input_ids, real)[1]
+            return self.encoder(input_ids, real).pooler_output
         ends = input_ids == self.separator
         second = ends.cumsum(1) > 0
         parts = (real & ~second, real & second & ~ends)
-        return compared(*(self.encoder(input_ids, part)[1] for part in parts))
+        return compared(*(self.encoder(input_ids, part).pooler_output for part in parts))
 
 
 def bilstm(lesson: Lesson) -> BiLSTM:
@@ -192,12 +195,12 @@ def peeks(body: Recurrent, pieces: int = 8) -> float:
     """How much a state changes with what its direction has not read yet, at most; attention would look ahead."""
     ids = torch.arange(pieces)[None]
     real = torch.ones_like(ids, dtype=torch.bool)
-    states = body(ids, real)[0]
+    states = body(ids, real).last_hidden_state
     changes = []
     for place, half, unread in ((-1, 0, slice(None, -1)), (0, 1, slice(1, None))):
         other = ids.clone()
         other[0, place] = pieces
-        difference = (body(other, real)[0] - states).abs().chunk(2, -1)[half]
+        difference = (body(other, real).last_hidden_state - states).abs().chunk(2, -1)[half]
         changes.append(difference[:, unread].max().item())
     return max(changes)
 

@@ -22,6 +22,9 @@ from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.compression.methods.traces import relation_divergence, soft_loss, traced
 from bertology_utils.errors import BertologyError
 from bertology_utils.pretraining.examples import IGNORED
+from bertology_utils.studies.compression.knowledge import KNOWLEDGE, Probed, knowledge
+
+FEW = Probed(examples=12, test=6, trees=12, test_trees=4)
 
 
 def test_tasks_are_balanced_and_share_no_content_word():
@@ -135,6 +138,8 @@ def test_every_row_runs_and_holds_to_what_defines_it(row, small_course, pair_les
         if one.defines:
             fact, value = one.defines
             assert small.facts[fact] == pytest.approx(value, abs=1e-6)
+    known = knowledge(made[0].network.encoder, made[0].body or pair_lesson.origin, FEW)
+    assert set(known) == set(KNOWLEDGE) and all(0 <= share <= 1 for share in known.values())
 
 
 def test_an_unknown_row_is_told():

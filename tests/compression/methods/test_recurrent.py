@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from bertology_utils.compression.methods.lesson import Encoded, asked
 from bertology_utils.compression.methods.problems import Questions, problem
@@ -28,9 +29,10 @@ MASK = "[MASK]"
 class Looking(Recurrent):
     """Adds the mean of all states to each: what attention may do."""
 
-    def forward(self, input_ids, chosen):
-        states, last = super().forward(input_ids, chosen)
-        return states + states.mean(1, keepdim=True), last
+    def forward(self, input_ids, attention_mask):
+        read = super().forward(input_ids, attention_mask)
+        states = read.last_hidden_state
+        return BaseModelOutputWithPooling(states + states.mean(1, keepdim=True), read.pooler_output)
 
 
 @pytest.mark.parametrize(("kind", "looks"), [(Recurrent, False), (Looking, True)])
@@ -41,10 +43,10 @@ def test_a_state_that_sees_what_is_not_read_yet_is_noticed(kind, looks):
 def test_reading_some_pieces_is_reading_them_alone():
     body, ids = Recurrent(torch.randn(20, 6), 4), torch.tensor([[3, 4, 5, 6], [7, 8, 9, 10]])
     chosen = torch.tensor([[False, True, True, False], [True, False, False, False]])
-    states, last = body(ids, chosen)
+    states, last = body(ids, chosen).to_tuple()
     for row, kept in enumerate(([4, 5], [7])):
         alone = torch.tensor([kept])
-        own, own_last = body(alone, torch.ones_like(alone).bool())
+        own, own_last = body(alone, torch.ones_like(alone)).to_tuple()
         assert torch.allclose(states[row, : len(kept)], own[0], atol=1e-6) and torch.allclose(last[row], own_last[0])
         plain, _ = body.lstm(body.vectors(alone))
         assert torch.allclose(own_last[0], torch.cat([plain[0, -1, :4], plain[0, 0, 4:]]), atol=1e-6)
@@ -56,7 +58,7 @@ def test_the_sentences_of_a_pair_are_read_apart(pair_lesson):
     ids, separator = batch["input_ids"][0].tolist(), pair_lesson.origin.tokenizer.sep_token_id
     end = ids.index(separator)
     parts = [torch.tensor([part]) for part in (ids[:end], ids[end + 1 : ids.index(separator, end + 1)])]
-    ends = [network.encoder(part, torch.ones_like(part).bool())[1] for part in parts]
+    ends = [network.encoder(part, torch.ones_like(part)).pooler_output for part in parts]
     assert torch.allclose(features[:1], compared(*ends), atol=1e-6)
 
 
