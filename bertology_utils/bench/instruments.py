@@ -56,7 +56,36 @@ def prepare_likelihood(folder: Path, sentences: int) -> Case:
         difference=lambda plain, ours: np.abs(plain - ours).max(),
         tolerance=1e-3,
         rival=next(iter(peer), None),
+        limit=likelihood_limit(specimen, texts) if peer else None,
     )
+
+
+def likelihood_limit(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> float:
+    """How often the multiply-accumulates of any exact way go into those of minicons, for a BERT (salazar2020masked).
+
+    The peer pads the copies of a batch to its longest sentence, and decodes every piece. What cannot be left out: all
+    blocks but the last for every piece of every copy, of the last its keys and values, and the rest at the masked
+    piece. In the first block copies of a sentence share the queries, keys and values of pieces that are not masked.
+    """
+    blocks, square = specimen.layers, specimen.width**2
+    head = square + specimen.width * specimen.vocabulary_size
+    lengths = [len(encoding.input_ids) for encoding in encode_words(specimen, sentences)]
+    peer = least = 0
+    for start in range(0, len(lengths), PEER_BATCH):
+        batch = lengths[start : start + PEER_BATCH]
+        rows = max(batch) * (blocks * products_of_a_piece(specimen, max(batch)) + head)
+        peer += sum(length - 2 for length in batch) * rows
+    for length in lengths:
+        piece = products_of_a_piece(specimen, length)
+        whole, masked, shared = (blocks - 1) * piece + 2 * square, piece - 2 * square + head, 3 * square * (length - 1)
+        least += (length - 2) * (length * whole + masked - shared)
+    return peer / least
+
+
+def products_of_a_piece(specimen: Specimen, length: int) -> int:
+    """Multiply-accumulates of one block of a BERT for one piece among `length`."""
+    width = specimen.width
+    return 2 * width * (2 * width + specimen.model.config.intermediate_size + length)
 
 
 def sentences_of_many_lengths(number: int, shortest: int = 4, longest: int = 40) -> list[list[str]]:

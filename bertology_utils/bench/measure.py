@@ -32,6 +32,7 @@ class Case:
             can differ.
         tolerance: the largest difference that counts as equal.
         parts: further ways, timed to show what a part contributes, never judged.
+        limit: the ratio to the rival that the arithmetic allows any way with the same results, where it was counted.
     """
 
     plain: Mapping[str, Way]
@@ -40,6 +41,7 @@ class Case:
     tolerance: float = 0.0
     rival: str | None = None
     parts: Mapping[str, Way] = field(default_factory=dict)
+    limit: float | None = None
 
     @property
     def ways(self) -> dict[str, Way]:
@@ -93,6 +95,7 @@ class Outcome:
     tolerance: float
     equal: bool | None
     items: Mapping[str, int]
+    limit: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -146,6 +149,7 @@ def measure(benchmark: Benchmark, size: str = "full") -> Outcome:
         tolerance,
         None if difference is None else difference <= tolerance,
         benchmark.items if size == "full" else {},
+        case.limit,
     )
 
 

@@ -255,6 +255,7 @@ def bench(
 def bench_rows(outcome) -> list[tuple[str, ...]]:
     """The lines of one benchmark, the judged way's with its bar and verdict."""
     bar = "" if outcome.bar is None else f" (bar {outcome.bar:g})"
+    bar += "" if outcome.limit is None else f", at most {outcome.limit:.3g} possible"
     return [
         (
             outcome.name,

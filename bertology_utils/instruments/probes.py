@@ -236,7 +236,7 @@ def train_selector(vectors: Sequence[torch.Tensor], places: Sequence[int], **set
     as in ``Training``, whose items are the sentences, in batches of 64.
     """
     training = Training(**{"batch": 64, **settings})
-    standardise = Standardiser.fit(torch.cat(list(vectors), dim=1).float())
+    standardise = Standardiser.fit_parts(vectors)
     padded = torch.nn.utils.rnn.pad_sequence([standardise(v.float()).transpose(0, 1) for v in vectors])
     padded = padded.permute(2, 1, 0, 3).contiguous()  # (layers, sentences, words, width)
     lengths = torch.tensor([v.shape[1] for v in vectors])

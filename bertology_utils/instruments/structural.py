@@ -6,7 +6,7 @@ distances come from the Gram matrix, so no tensor of differences is ever built.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -181,7 +181,7 @@ def _fit(
     """
     _check(vectors, targets)
     generator = torch.Generator().manual_seed(seed)
-    standardise = Standardiser.fit(torch.cat(list(vectors), dim=1).float())
+    standardise = Standardiser.fit_parts(vectors)
     order = torch.randperm(len(vectors), generator=generator).tolist()
     aside = max(1, round(held_out * len(order))) if len(order) > 1 else 0
     train = _batches(vectors, targets, order[aside:], standardise, batch_words)
@@ -253,8 +253,10 @@ def _batches(
             groups[-1].append(place)
         else:
             groups.append([place])
-    padded = (_padded([vectors[place] for place in group], [targets[place] for place in group]) for group in groups)
-    return [replace(batch, words=standardise(batch.words)) for batch in padded]  # padding too, which weighs nothing
+    padded = [_padded([vectors[place] for place in group], [targets[place] for place in group]) for group in groups]
+    for batch in padded:  # the padding too, which weighs nothing
+        standardise.in_place(batch.words)
+    return padded
 
 
 def _padded(vectors: list[torch.Tensor], targets: list[torch.Tensor]) -> _Batch:

@@ -12,6 +12,7 @@ from bertology_utils import cli
 from bertology_utils.bench import instruments, memory, original_probe
 from bertology_utils.bench.measure import Benchmark, Case, measure, speeds, timed, write
 from bertology_utils.bench.registry import BENCHMARKS
+from bertology_utils.compression.accounting import build, count_macs
 from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.instruments.geometry import self_similarity
 from bertology_utils.instruments.structural import squared_distances
@@ -88,6 +89,15 @@ def test_the_plain_likelihood_is_ours(tiny):
     ours = pseudo_log_likelihood(tiny, sentences, "original")
     assert np.allclose(instruments.plain_likelihood(tiny, sentences), ours, atol=1e-3)
     assert all(4 <= len(sentence) <= 12 for sentence in sentences)
+
+
+def test_what_exact_scores_must_multiply_is_counted_as_by_torch(tiny):
+    counted = count_macs(build(tiny.model.config), 9) - tiny.width**2  # without the pooler
+    assert counted == 9 * tiny.layers * instruments.products_of_a_piece(tiny, 9)
+    sentences = instruments.sentences_of_many_lengths(20, 4, 12)
+    limit = instruments.likelihood_limit(tiny, sentences)
+    alike = instruments.likelihood_limit(tiny, [sentences[0]] * 8)
+    assert limit > alike > 1  # padding is what a peer need not have multiplied
 
 
 def test_sampled_pairs_estimate_the_closed_form():
