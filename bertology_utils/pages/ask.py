@@ -9,15 +9,17 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from markupsafe import Markup
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from bertology_utils import families
+from bertology_utils.errors import BertologyError
 from bertology_utils.figures import attention_explorer
-from bertology_utils.files import write_text
+from bertology_utils.files import read_yaml, write_text
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.layer_views import logits_of_layers
 from bertology_utils.models import Specimen, load
@@ -45,6 +47,7 @@ QUESTIONS = {
     "learning": {"text": "What time [MASK] it?"},
 }
 """What stands in each panel's form, and what its first answer is of."""
+Question = Mapping[str, str]
 
 
 # --- models as files ------------------------------------------------------------------------------------------------
@@ -146,8 +149,7 @@ def _own(specimen: Specimen, values: torch.Tensor, word: str) -> tuple[str, int,
     return (word,) if piece is None else (word, int((values > values[piece]).sum()) + 1, float(values[piece]))
 
 
-def _fill(root: Path) -> str:
-    question = QUESTIONS["fill"]
+def _fill(root: Path, question: Question) -> str:
     answers = [filled(name, question["text"], question["words"]) for name in (DEFAULT_MODEL, TWIN)]
     return render("ask_fill.html", question=question, answers=answers, sizes=_sizes(root), twin=TWIN)
 
@@ -161,8 +163,7 @@ def scored(name: str, texts: Sequence[str]) -> list[tuple[list[str], list[float]
     ]
 
 
-def _sentences(root: Path) -> str:
-    question = QUESTIONS["sentences"]
+def _sentences(root: Path, question: Question) -> str:
     (first, scores), (second, against) = scored(DEFAULT_MODEL, list(question.values()))
     lines = list(zip(first, second, scores, against, strict=True))  # the prepared sentences have one length
     sign = 1 if sum(scores) > sum(against) else -1
@@ -173,8 +174,8 @@ def _sentences(root: Path) -> str:
 
 
 @torch.inference_mode()
-def _heads(root: Path) -> str:
-    question, specimen = QUESTIONS["heads"], _specimen(DEFAULT_MODEL, "eager")
+def _heads(root: Path, question: Question) -> str:
+    specimen = _specimen(DEFAULT_MODEL, "eager")
     inputs = specimen.tokenizer(question["text"], return_tensors="pt")
     maps = torch.cat(specimen.model(**inputs, output_attentions=True).attentions).numpy()
     units = specimen.tokenizer.convert_ids_to_tokens(inputs["input_ids"][0])
@@ -200,14 +201,13 @@ def by_layer(name: str, text: str) -> dict[str, Any]:
     return {"answer": words[-1], "since": max(others, default=0), "lines": lines}
 
 
-def _layers(root: Path) -> str:
-    question = QUESTIONS["layers"]
+def _layers(root: Path, question: Question) -> str:
     found = by_layer(DEFAULT_MODEL, question["text"])
     return render("ask_layers.html", question=question, model=DEFAULT_MODEL, sizes=_sizes(root), **found)
 
 
-def _learning(root: Path) -> str:
-    question, steps = QUESTIONS["learning"], families.known(families.checkpoints, LEARNER, root)
+def _learning(root: Path, question: Question) -> str:
+    steps = families.known(families.checkpoints, LEARNER, root)
     if not steps:
         return ""
     answers = {step: filled(name, question["text"])["best"] for step, name in steps.items()}
@@ -223,7 +223,7 @@ def _sizes(root: Path) -> Mapping[str, int]:
     return {kind: sum(size(_specimen(name)) for name in names) for kind, names in models_shown(root).items()}
 
 
-def _notice(root: Path) -> str:
+def _notice(root: Path, question: Question) -> str:
     return render("ask_notice.html", sizes=_sizes(root), longest=LONGEST, version=version(root))
 
 
@@ -239,7 +239,66 @@ PANELS = {
 
 def ask_part(name: str, root: Path, *_: object) -> str:
     """A panel with its prepared question and the answer to it."""
-    return PANELS[name](root)
+    return PANELS[name](root, QUESTIONS.get(name, {}))
+
+
+# --- panels in chapters ---------------------------------------------------------------------------------------------
+
+
+class ChapterPanel(BaseModel):
+    """A panel with a question of its own, below the test of a claim."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    after: str
+    panel: str
+    lead: str
+    question: dict[str, str]
+
+    @model_validator(mode="after")
+    def _is_a_question(self) -> Self:
+        if self.panel not in QUESTIONS:
+            raise ValueError(f"unknown panel {self.panel!r}; known: {', '.join(QUESTIONS)}")
+        if set(self.question) != set(wanted := QUESTIONS[self.panel]):
+            raise ValueError(f"the panel {self.panel!r} asks for {', '.join(wanted)}")
+        return self
+
+
+IN_CHAPTERS = Path("book") / "ask_in_chapters.yaml"
+OF_CHAPTERS = TypeAdapter(dict[str, ChapterPanel])
+
+
+def chapter_panels(root: Path) -> dict[str, ChapterPanel]:
+    """The panels that chapters have, by chapter; none without their file.
+
+    Raises BertologyError: the file is no YAML or names no such panel or question; the line says which.
+    """
+    try:
+        return OF_CHAPTERS.validate_python(read_yaml(root / IN_CHAPTERS)) if (root / IN_CHAPTERS).is_file() else {}
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = " ".join(map(str, first["loc"]))
+        raise BertologyError(f"{IN_CHAPTERS.name}: {place}: {first['msg'].removeprefix('Value error, ')}.") from None
+
+
+def chapter_part(chapter: str, root: Path, *_: object) -> str:
+    """The panel of a chapter; empty where it has none."""
+    own = chapter_panels(root).get(chapter)
+    return PANELS["notice"](root, {}) + PANELS[own.panel](root, own.question) if own else ""
+
+
+def with_panel(notebook: dict[str, Any], chapter: str, root: Path) -> dict[str, Any]:
+    """The notebook with the chapter's panel below the cell that tests its claim.
+
+    Raises BertologyError: the chapter tests no such claim.
+    """
+    if own := chapter_panels(root).get(chapter):
+        cells, tested = notebook["cells"], f'chapter.test("{own.after}"'
+        place = next((i for i, cell in enumerate(cells) if tested in "".join(cell["source"])), None)
+        if place is None:
+            raise BertologyError(f"{IN_CHAPTERS.name}: the chapter {chapter} tests no claim {own.after!r}.")
+        source = render("ask_in_chapter.md", lead=own.lead, chapter=chapter)
+        cells.insert(place + 1, {"cell_type": "markdown", "id": "chapter-panel", "metadata": {}, "source": source})
+    return notebook
 
 
 def write_models(root: Path, html: Path) -> None:

@@ -6,7 +6,8 @@ name, `{bertology-ledger} counts`; none has a number typed by hand. `bertology b
 """
 
 import json
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from bertology_utils.files import read_json
 from bertology_utils.pages import (
     ask,
     axes,
+    claim_pages,
     conflict_pages,
     contents,
     emergence,
@@ -34,8 +36,9 @@ from bertology_utils.pages import (
 )
 from bertology_utils.pages.build import AXES
 from bertology_utils.pages.layout import as_page
+from bertology_utils.project import CHAPTERS
 from bertology_utils.templates import render
-from bertology_utils.verdicts import calibration, processors
+from bertology_utils.verdicts import calibration, processors, sealed
 from bertology_utils.verdicts.conflicts import load_conflicts
 
 logger = logging.getLogger(__name__)
@@ -68,7 +71,7 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         logger.warning(text, docname, type="bertology", subtype="unexecuted")
         return
     rows = {row.claim.id: row for row in contents.load_rows(Path(app.srcdir) / LEDGER)}
-    page = as_page(json.loads(path.read_text(encoding="utf-8")), rows)
+    page = as_page(ask.with_panel(json.loads(path.read_text(encoding="utf-8")), path.stem, Path(app.srcdir)), rows)
     quiz = Path(app.srcdir) / quizzes.FOLDER / f"{path.stem}.yaml"
     source[0] = json.dumps(quizzes.with_quiz(page, quiz))
 
@@ -86,7 +89,8 @@ def _conflicts(part: str, root: Path, rows: Rows, link: ledger_table.Link) -> st
 
 
 PARTS: dict[str, dict[str, Part]] = {
-    "bertology-ask": {name: partial(ask.ask_part, name) for name in ask.PANELS},
+    "bertology-ask": {name: partial(ask.ask_part, name) for name in ask.PANELS}
+    | {name: partial(ask.chapter_part, name) for name in CHAPTERS},
     "bertology-headline": {"": lambda root, rows, link: ledger_table.headline(rows, link)},
     "bertology-ledger": {
         "claims": lambda root, rows, link: ledger_table.ledger_table(rows, load_references(), link),
@@ -145,10 +149,21 @@ def add_page_scripts(app: Sphinx, pagename: str, template: str, context: dict, d
 
 
 def add_ask_assets(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Script and style of the page that runs a model, on that page only; the script fetches the rest on a click."""
-    if pagename == ask.PAGE:
+    """Script and style of pages that run a model, on those alone; the script fetches the rest on a click."""
+    if pagename == ask.PAGE or pagename.removeprefix(CHAPTER_FOLDER) in ask.chapter_panels(Path(app.srcdir)):
         app.add_js_file("ask/ask.js", defer="defer")
         app.add_css_file("ask/ask.css")
+
+
+def claim_pages_of(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
+    """`html-collect-pages`: a page for each claim, which no source stands behind."""
+    root, versions = Path(app.srcdir), defaultdict(list)
+    for entry in sealed.read(root / sealed.PATH):
+        versions[entry["claim"]].append(entry["date"][:10])
+    link = partial(app.builder.get_relative_uri, claim_pages.address("any"))
+    rows = contents.load_rows(root / LEDGER)
+    for name, title, body in claim_pages.claim_pages(rows, load_references(), versions, link):
+        yield name, {"title": title, "body": body}, "page.html"
 
 
 def write_ask_models(app: Sphinx, exception: Exception | None) -> None:
@@ -162,6 +177,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", add_page_scripts)
     app.connect("html-page-context", add_ask_assets)
+    app.connect("html-collect-pages", claim_pages_of)
     app.connect("build-finished", write_ask_models)
     app.setup_extension(glossary_terms.__name__)
     for name in PARTS:

@@ -73,11 +73,12 @@ def _html(output: Mapping[str, Any]) -> str:
 
 
 def with_recorded(notebook: Notebook, rows: Mapping[str, Row]) -> Notebook:
-    """The notebook with the recorded results of a claim on its verdict card, above the card's last line."""
+    """The notebook with a link to the claim's own page on its verdict card, and with its recorded results above."""
     for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
-        card = CARD.search(_html(output))
-        if card and (kept := rows[card[1]].recorded):
-            output["data"]["text/html"] = _html(output).replace(FOOT, f"{recorded_line(kept)}{FOOT}")
+        if card := CARD.search(_html(output)):
+            kept = rows[card[1]].recorded
+            foot = f"{recorded_line(kept) if kept else ''}{FOOT}{render('claim_link.html', claim=card[1])} "
+            output["data"]["text/html"] = _html(output).replace(FOOT, foot)
     return notebook
 
 

@@ -55,12 +55,12 @@ def verdict_card(claim: Claim, result: Mapping[str, Any], model: Judgement, twin
         factor=clause and absence_factor(clause),
         size=size_text(result),
         ends=short_ends,
-        amendments=_amendments(claim.amendment),
+        amendments=amendments(claim.amendment),
         ledger="../book/ledger.html",
     )
 
 
-def _amendments(text: str) -> list[tuple[str, str]]:
+def amendments(text: str) -> list[tuple[str, str]]:
     """What was changed of a test, with the date of each change."""
     before, *parts = AMENDED.split(text)
     if not parts:

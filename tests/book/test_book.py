@@ -25,7 +25,7 @@ from bertology_utils.pages import (
 )
 from bertology_utils.pages import extension as page
 from bertology_utils.project import CHAPTERS
-from bertology_utils.templates import slug
+from bertology_utils.templates import render, slug
 from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.conflicts import Conflict, load_conflicts
 
@@ -34,7 +34,8 @@ PAGES = sorted(ROOT.glob("book/**/*.md"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 CHAPTER_ENTRIES = [chapter for part in TOC["parts"] for chapter in part["chapters"]]
 FILES = [TOC["root"], *(e["file"] for chapter in CHAPTER_ENTRIES for e in (chapter, *chapter.get("sections", ())))]
-SHOWN = "".join(path.read_text(encoding="utf-8") for path in PAGES)
+IN_CHAPTERS = [render("ask_in_chapter.md", lead="", chapter=name) + "\n" for name in CHAPTERS]
+SHOWN = "".join([*(path.read_text(encoding="utf-8") for path in PAGES), *IN_CHAPTERS])
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 
 

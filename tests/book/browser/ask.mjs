@@ -12,6 +12,7 @@ const { chromium } = require("playwright-core");
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json" };
 const SENTENCES = { WebAssembly: Infinity, JavaScript: 5 }; // computed; plain JavaScript takes five times as long
 const PANELS = { fill: "twin", sentences: "ask", heads: "ask", layers: "ask", learning: "ask" }; // with the button pressed
+const CHAPTERS = { syntax: "sentences", attention: "heads", world_knowledge: "fill", layers: "layers", training: "learning" }; // a panel of each kind
 const problems = [];
 let damaged = false; // whether the server changes a byte of the weights
 
@@ -63,19 +64,32 @@ async function prepared(browser) {
   const { page, requests, close } = await open(browser);
   await page.waitForSelector("[data-ask=fill] form:visible");
   if (requests.some((url) => /models\/|worker/.test(url))) problems.push("something of the model is loaded before a click");
-  for (const [name, button] of Object.entries(PANELS)) {
-    const before = await shown(page, name);
-    await panel(page, name).locator(`button[name=${button}]`).click();
-    const status = await answered(page, name);
-    if (!status.startsWith("Computed in this browser")) problems.push(`${name} says ${status}`);
-    const after = name === "learning" ? await panel(page, name).locator(".ask-steps").innerText() : await shown(page, name);
-    const told = (text) => text.split("Table behind the figure")[0].trim();
-    if (told(after) !== told(before)) problems.push(`${name} shows\n${after}\nand was built with\n${before}`);
-  }
+  for (const [name, button] of Object.entries(PANELS)) await asBuilt(page, name, button);
   await keyboard(page);
   await misuse(page);
   if (requests.some((url) => !url.startsWith(origin) && !/^(data|blob):/.test(url))) problems.push("a request to outside");
   await close();
+}
+
+async function asBuilt(page, name, button) {
+  const before = await shown(page, name);
+  await panel(page, name).locator(`button[name=${button}]`).click();
+  const status = await answered(page, name);
+  if (!status.startsWith("Computed in this browser")) problems.push(`${name} says ${status}`);
+  const after = name === "learning" ? await panel(page, name).locator(".ask-steps").innerText() : await shown(page, name);
+  const told = (text) => text.split("Table behind the figure")[0].trim();
+  if (told(after) !== told(before)) problems.push(`${name} shows\n${after}\nand was built with\n${before}`);
+}
+
+// The panels inside chapters, which load nothing before a click either.
+async function inChapters(browser) {
+  for (const [chapter, name] of Object.entries(CHAPTERS)) {
+    const { page, requests, close } = await open(browser, {}, `${origin}/notebooks/${chapter}.html`);
+    await page.waitForSelector(`[data-ask=${name}] form:visible`);
+    if (requests.some((url) => /ask\/(models\/|worker)/.test(url))) problems.push(`${chapter}: the model is loaded before a click`);
+    await asBuilt(page, name, PANELS[name]);
+    await close();
+  }
 }
 
 async function keyboard(page) {
@@ -141,6 +155,7 @@ async function stillPages(browser) {
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
 await stillPages(browser);
 await prepared(browser);
+await inChapters(browser);
 await damagedWeights(browser);
 const engines = await equality(browser);
 await browser.close();
