@@ -10,7 +10,7 @@ from rich.progress import track
 from bertology_utils.cli.common import MANY, Profile, Root, app, book_folder, show
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_json
-from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE
+from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, model_slug
 
 
 @app.command()
@@ -92,3 +92,23 @@ def diff(
     if turned:
         raise BertologyError(counted)
     print(counted)
+
+
+@app.command()
+def report(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that was run, or whose results are recorded.")],
+    profile: Profile = DEFAULT_PROFILE,
+    out: Annotated[Path | None, typer.Option(dir_okay=False, help="The page; report-MODEL.html by default.")] = None,
+    root: Root = None,
+) -> None:
+    """Write one page on one model: its verdicts beside the specimens', strongest and weakest, what was run."""
+    from bertology_utils.files import write_text
+    from bertology_utils.pages.build import all_results
+    from bertology_utils.pages.contents import rows_of
+    from bertology_utils.pages.report import report as page_of
+
+    folder = book_folder(root)
+    html = page_of(folder, rows_of(all_results(folder)), model, profile)
+    path = out or Path(f"report-{model_slug(model)}.html")
+    write_text(path, html)
+    print(f"{path} is written.")
