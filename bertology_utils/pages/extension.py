@@ -14,6 +14,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -43,6 +44,7 @@ from bertology_utils.verdicts.conflicts import load_conflicts
 
 logger = logging.getLogger(__name__)
 CHAPTER_FOLDER = "notebooks/"
+BINDER = "https://mybinder.org"
 EXECUTED = Path("_executed")
 LEDGER = EXECUTED / "ledger.json"
 SHOWN = Path("live") / "pocket-bert"  # the run that the pages show: profile, model
@@ -155,6 +157,12 @@ def add_ask_assets(app: Sphinx, pagename: str, template: str, context: dict, doc
         app.add_css_file("ask/ask.css")
 
 
+def add_launch_buttons(app: Sphinx, config: Config) -> None:
+    """`config-inited`: chapters open in Binder where the settings name a repository; else no page has a dead button."""
+    if config.html_theme_options.get("repository_url"):
+        config.html_theme_options["launch_buttons"] = {"binderhub_url": BINDER, "notebook_interface": "jupyterlab"}
+
+
 def claim_pages_of(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
     """`html-collect-pages`: a page for each claim, which no source stands behind."""
     root, versions = Path(app.srcdir), defaultdict(list)
@@ -177,6 +185,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", add_page_scripts)
     app.connect("html-page-context", add_ask_assets)
+    app.connect("config-inited", add_launch_buttons)
     app.connect("html-collect-pages", claim_pages_of)
     app.connect("build-finished", write_ask_models)
     app.setup_extension(glossary_terms.__name__)

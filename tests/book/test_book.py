@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from ledger_toys import Balance, claim, result
+from sphinx.config import Config
+from sphinx_book_theme.header_buttons import launch
 
 from bertology_utils.bibliography import load_references
 from bertology_utils.errors import BertologyError
@@ -95,6 +97,41 @@ def test_settings_fetch_nothing_and_keep_the_needed_extension():
     assert (ROOT / "book/assets" / settings["mathjax_path"]).is_file()
     assert (ROOT / "book/assets/mathjax/LICENSE").is_file()
     assert settings["nb_ipywidgets_js"] == {}
+
+
+@pytest.mark.parametrize(
+    ("repository", "opened"),
+    [
+        ("", None),
+        (
+            "https://github.com/someone/book",
+            "https://mybinder.org/v2/gh/someone/book/main?urlpath=lab/tree/notebooks/syntax.ipynb",
+        ),
+    ],
+)
+def test_one_setting_makes_the_buttons_that_open_a_chapter(repository, opened):
+    options = dict(CONFIG["sphinx"]["config"]["html_theme_options"]) | {"repository_url": repository}
+    config, header = Config(overrides={}), []
+    config.html_theme_options = options
+    page.add_launch_buttons(None, config)
+    parts = repository.split("/")  # the theme cuts the address so
+    known = (
+        {"github_url": "/".join(parts[:3]), "github_user": parts[-2], "github_repo": parts[-1]} if repository else {}
+    )
+    env = SimpleNamespace(doc2path=lambda name: f"{name}.ipynb", metadata={"notebooks/syntax": {"kernelspec": {}}})
+    app = SimpleNamespace(config={"html_theme_options": options}, env=env, outdir=".")
+    context = known | {
+        "pagename": "notebooks/syntax", "sourcename": "notebooks/syntax.ipynb", "header_buttons": header,
+    }  # fmt: skip
+    launch.add_launch_buttons(app, "notebooks/syntax", "page.html", context, None)
+    assert [button["url"] for menu in header for button in menu["buttons"]] == [opened] * bool(opened)
+
+
+def test_binder_builds_from_the_books_own_pins():
+    folder = ROOT / ".binder"
+    assert (folder / "requirements.txt").read_text().split() == ["-r", "../requirements.txt"]
+    assert (folder / "runtime.txt").read_text().strip() == "python-3.11"
+    assert os.access(folder / "postBuild", os.X_OK)
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("book/assets/*.*")), ids=lambda path: path.name)
