@@ -163,6 +163,6 @@ def test_wrong_calls_end_in_a_line(capsys):
 
 
 def test_five_rows_have_answers_a_seed_and_fewer_seeds_of_an_untrained_model(tiny):
-    found = live.five_rows(tiny, seeds=3, examples=12, test=6)
+    found = live.five_rows(tiny, live.TASK, seeds=3, examples=12, test=6)
     assert set(found) == {"teacher", *live.ROWS} and all(own.shape == (3, 6) for own in found.values())
-    assert live.five_rows(twin(tiny), seeds=3, examples=12, test=6)["teacher"].shape == (1, 6)
+    assert live.five_rows(twin(tiny), live.TASK, seeds=3, examples=12, test=6)["teacher"].shape == (1, 6)
