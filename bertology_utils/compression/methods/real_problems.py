@@ -22,8 +22,8 @@ TESTED = {SPANS: "test"}  # where the test set's labels are public; else the val
 def real_problem(name: str, train: int, test: int, seed: int = 0) -> Problem:
     """At most so many examples of each split of a data set, drawn by the seed; the splits share no sentence.
 
-    `name` is "sst2", "mnli" or "uner_ewt": the IOB2 tag of each word of a name and of its neighbours, where it begins and
-    ends. Raises BertologyError for another name, or where the data set is not at hand.
+    `name` is "sst2", "mnli" or "uner_ewt": the IOB2 tag of each word of a name and of its neighbours, where it begins
+    and ends. Raises BertologyError for another name, or where the data set is not at hand.
     """
     if name not in REAL:
         raise unknown("real task", name, REAL)
