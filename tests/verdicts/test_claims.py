@@ -39,8 +39,8 @@ KNOWN: dict[str, set[str]] = {
 
 @cache
 def live_samples() -> dict[str, dict[str, np.ndarray]]:
-    """The model's samples of each claim: of the last live run here, else of a recorded one."""
-    kept = [*ROOT.glob("results/runs/*/*/*.json"), *ROOT.glob("_executed/live/pocket-bert/*.json")]
+    """The model's samples of each claim: of the last live run here, else of a recorded one of that size."""
+    kept = [*ROOT.glob("results/runs/live/*/*.json"), *ROOT.glob("_executed/live/pocket-bert/*.json")]
     found = {}
     for path in kept:
         for result in json.loads(path.read_text(encoding="utf-8"))["results"]:
