@@ -16,6 +16,7 @@ from bertology_utils.verdicts.cards import amendments, size_text
 from bertology_utils.verdicts.predictions import CONTRADICTS
 
 FOLDER = "claims"
+OWN_FIELDS = ("citedin", "details")  # of the bibliography: where the survey cites a work, and what was looked up
 Result = Mapping[str, Any]
 
 
@@ -77,5 +78,11 @@ def bibtex(row: Row, references: Mapping[str, Reference]) -> str:
         fields["year"] = date[:4]
     own = Entry("misc", fields=fields, persons={"author": [Person(last="{The BERTology, executed contributors}")]})
     entries = {f"bertology-executed-{row.claim.id}": own}
-    entries |= {key: references[key] for key in row.claim.studies if key in references}
+    entries |= {key: printed(references[key]) for key in row.claim.studies if key in references}
     return BibliographyData(entries).to_string("bibtex").strip()
+
+
+def printed(reference: Reference) -> Entry:
+    """An entry without the fields that this book keeps for itself."""
+    fields = {name: text for name, text in reference.fields.items() if name not in OWN_FIELDS}
+    return Entry(reference.type, fields=fields, persons=reference.persons)

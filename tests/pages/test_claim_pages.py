@@ -64,13 +64,14 @@ def test_a_page_holds_every_result_the_command_and_the_dates_of_its_prediction()
 
 def test_a_claim_that_no_run_has_tested_says_so():
     html = page(Row(CLAIM))
-    assert "No run has tested it yet" in html and "not run" in html
+    assert "No run has tested it yet" in html and "not run" in html and "None" not in html
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=list(CLAIMS))
 def test_the_citation_can_be_read(claim):
     text = claim_pages.bibtex(Row(claim, (result("pocket-bert"),)), load_references())
     entries = parse_string(text, "bibtex").entries
+    assert not any(set(entry.fields) & set(claim_pages.OWN_FIELDS) for entry in entries.values())
     assert set(entries) == {f"bertology-executed-{claim.id}", *claim.studies}
     own = entries[f"bertology-executed-{claim.id}"]
     assert own.fields["year"] == "2026" and own.fields["howpublished"] == f"claims/{claim.id}.html"

@@ -7,15 +7,16 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 from ledger_toys import Balance, claim
+from markupsafe import escape
 from notebook_project import add_notebook, make_project
 
 from bertology_utils import cli
 from bertology_utils.data import material
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_rows
+from bertology_utils.files import read_json, read_rows
 from bertology_utils.pages import build, contents
-from bertology_utils.pages.run_record import data_table, interval_table, rerun_table, speed_table, twin_table
-from bertology_utils.project import Job, plan
+from bertology_utils.pages.run_record import SPEED, data_table, interval_table, rerun_table, speed_table, twin_table
+from bertology_utils.project import Job, find_root, plan
 from bertology_utils.running import runner
 from bertology_utils.running.execution import Outcome
 from bertology_utils.tuning.training import run_seeds
@@ -203,6 +204,8 @@ def test_the_recorded_benchmarks_stand_beside_the_plain_ways():
     told = ("a &lt; b", "by hand", "2 seconds", "0.5 seconds", "4 (3 to 5)", "3, reached", "yes")
     assert all(f">{text}<" in html for text in told)
     assert speed_table([]) == ""
+    recorded = read_json(find_root() / SPEED)  # entries from before a field was added lack it
+    assert all(str(escape(entry["what"])) in speed_table(recorded) for entry in recorded if not entry.get("items"))
 
 
 def test_claims_that_were_run_again_alone_replace_their_own_verdicts(tmp_path):
