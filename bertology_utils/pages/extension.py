@@ -91,8 +91,8 @@ def _conflicts(part: str, root: Path, rows: Rows, link: ledger_table.Link) -> st
 
 
 PARTS: dict[str, dict[str, Part]] = {
-    "bertology-ask": {name: partial(ask.ask_part, name) for name in ask.PANELS}
-    | {name: partial(ask.chapter_part, name) for name in CHAPTERS},
+    "bertology-ask": {name: partial(ask.ask_part, name) for name in ask.PANELS},
+    "bertology-ask-in": {name: partial(ask.chapter_part, name) for name in CHAPTERS},
     "bertology-headline": {"": lambda root, rows, link: ledger_table.headline(rows, link)},
     "bertology-ledger": {
         "claims": lambda root, rows, link: ledger_table.ledger_table(rows, load_references(), link),
