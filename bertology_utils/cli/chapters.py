@@ -22,7 +22,7 @@ from bertology_utils.cli.common import (
     show,
 )
 from bertology_utils.errors import BertologyError
-from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE
+from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, chosen_chapters
 
 
 @app.command()
@@ -245,6 +245,20 @@ def effect_and_interval(result: dict) -> tuple[str, str]:
     """A result's effect and its interval as tables print them; empty where there are none."""
     effect = "" if result.get("difference") is None else f"{result['difference']:+.3g}"
     return effect, "" if result.get("ci_low") is None else f"{result['ci_low']:+.3g} to {result['ci_high']:+.3g}"
+
+
+@app.command()
+def pdf(
+    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write; _build/pdf by default.", file_okay=False)] = None,
+    root: Root = None,
+) -> None:
+    """Print built chapters as PDF with the Chromium or Chrome that is here."""
+    from bertology_utils.pages.pdf import print_chapters
+
+    folder = book_folder(root)
+    for path in print_chapters(folder, chosen_chapters(folder, chapters), out or folder / "_build" / "pdf"):
+        print(path)
 
 
 @app.command()
