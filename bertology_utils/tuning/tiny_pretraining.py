@@ -98,6 +98,18 @@ def pretrain_all(
     return _trained(_untrained(words, recipe, seeds), sentences, recipe, range(seeds))
 
 
+def pretrain_each(
+    words: Sequence[str], texts: Sequence[Sequence[Sequence[str]]], recipe: BilingualRecipe = TINY
+) -> list[Specimen]:
+    """The same with sentences of its own for each seed."""
+    fresh = _untrained(words, recipe, len(texts))
+    feeds = [
+        endless_batches(specimen, encode_words(specimen, text), seed, recipe.budget)
+        for seed, (specimen, text) in enumerate(zip(fresh, texts, strict=True))
+    ]
+    return train_together(fresh, feeds, recipe.steps, recipe.learning_rate)
+
+
 def _untrained(words: Sequence[str], recipe: BilingualRecipe, seeds: int) -> list[Specimen]:
     return over_seeds(lambda seed: tiny_specimen(words, recipe, seed), seeds)
 

@@ -37,6 +37,8 @@ PLAIN_LETTERS = -200_000  # back from the letters of a twin, which are outside e
 EMBEDDINGS_RATE = 8e-3  # the learning rate where piece embeddings alone are trained
 UNTRAINED = "untrained"
 Models = Sequence[Specimen]
+Pair = TwinLanguage | Sequence[TwinLanguage]
+"""The second language of a pair: one for all models, or one for each."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Laboratory:
         read_size, asked_size, more_size: sentences that are read, asked, and asked besides about agreement.
         steps: of the bilingual models; those of English alone have half, and so read as much English.
         seeds: models of a kind.
-        seed: of the sentences and of the words that twins share.
+        seed: of the sentences, and the first of the words that twins share.
     """
 
     read_size: int
@@ -91,13 +93,18 @@ class Laboratory:
 
     # ------------------------------------------------------------ twins
 
-    def twin(self, sharing: float) -> TwinLanguage:
-        """A twin with a share of English's word types."""
-        return twin_language(self.english, sharing, seed=self.seed)
+    def twins(self, sharing: float) -> list[TwinLanguage]:
+        """Twins with a share of English's word types, other types for each model: one draw is no sample of draws."""
+        return [twin_language(self.english, sharing, seed=self.seed + model) for model in range(self.seeds)]
 
-    def translations(self, pairs: Mapping[str, TwinLanguage]) -> list[dict[str, Any]]:
+    def _each(self, pair: Pair) -> list[TwinLanguage]:
+        """The second language of each model."""
+        return [pair] * self.seeds if isinstance(pair, TwinLanguage) else list(pair)
+
+    def translations(self, pairs: Mapping[str, Pair]) -> list[dict[str, Any]]:
         """The shortest sentence in each pair, a row of a table each; the twin's words in brackets, in plain letters."""
         example, types = min(self.english, key=len), set(self.words)
+        firsts = {name: self._each(pair)[0] for name, pair in pairs.items()}
 
         def shown(word: str) -> str:
             return word if word in types else f"⟨{shift_word(word, PLAIN_LETTERS)}⟩"
@@ -109,15 +116,17 @@ class Laboratory:
                 "twin": " ".join(map(shown, pair.translate(example))),
                 "overlap": round(vocabulary_overlap(types, {w for s in self.english for w in pair.translate(s)}), 2),
             }
-            for name, pair in pairs.items()
+            for name, pair in firsts.items()
         ]
 
     # ------------------------------------------------------------ models
 
-    def train(self, pair: TwinLanguage) -> Models:
+    def train(self, pair: Pair) -> Models:
         """Models that read both languages, mixed and unmarked."""
-        both = [*self.english, *map(pair.translate, self.english)]
-        return tiny_pretraining.pretrain_all(sorted({w for s in both for w in s}), both, self.recipe, self.seeds)
+        texts = [[*self.english, *map(language.translate, self.english)] for language in self._each(pair)]
+        if isinstance(pair, TwinLanguage):
+            return tiny_pretraining.pretrain_all(self._words_of_both, texts[0], self.recipe, self.seeds)
+        return tiny_pretraining.pretrain_each(self._words_of_both, texts, self.recipe)
 
     @cached_property
     def _words_of_both(self) -> list[str]:
@@ -152,16 +161,19 @@ class Laboratory:
         sides = {"English": self.held_out, "twin": self._translated(pair)}
         return {name: np.stack([mlm_losses(model, side) for model in models]) for name, side in sides.items()}
 
-    def retrieval(self, models: Models, pair: TwinLanguage) -> np.ndarray:
+    def retrieval(self, models: Models, pair: Pair) -> np.ndarray:
         """Is the nearest sentence of the twin the translation, centred? (seeds, odd sentences), at the best layer."""
-        sides = self.held_out, self._translated(pair)
-        return np.stack(
-            [selected(centred_retrieval(*(sentence_vectors(model, side) for side in sides))) for model in models]
-        )
+        found = []
+        for model, language in zip(models, self._each(pair), strict=True):
+            sides = (sentence_vectors(model, side) for side in (self.held_out, self._translated(language)))
+            found.append(selected(centred_retrieval(*sides)))
+        return np.stack(found)
 
-    def counting(self, pair: TwinLanguage) -> np.ndarray:
-        """The same by counting common words, which needs no model: (sentences,)."""
-        return crosslingual.lexical_retrieval(self.held_out, self._translated(pair))
+    def counting(self, pair: Pair) -> np.ndarray:
+        """The same by counting common words, which needs no model: (sentences,), or (seeds, sentences)."""
+        if isinstance(pair, TwinLanguage):
+            return crosslingual.lexical_retrieval(self.held_out, self._translated(pair))
+        return np.stack([self.counting(language) for language in pair])
 
     def agreement(self, models: Models) -> np.ndarray:
         """Is the right number preferred at the masked verb of an English sentence that was not read? (seeds, verbs)."""
@@ -182,30 +194,54 @@ class Tagging:
     read: Sequence[Sentence]
     asked: Sequence[Sentence]
 
-    def scores(self, models: Models, pair: TwinLanguage, readers: Models | None = None) -> np.ndarray:
+    def scores(self, models: Models, pair: Pair, readers: Models | None = None) -> np.ndarray:
         """Correctness at every layer: (seeds, layers + 1, words); `readers` read the twin where other models do."""
-        sides = zip(models, readers or [None] * len(models), strict=True)
+        languages = [pair] * len(models) if isinstance(pair, TwinLanguage) else pair
+        sides = zip(models, languages, readers or [None] * len(models), strict=True)
         return np.stack(
-            [crosslingual.zero_shot_tagging(model, self.read, self.asked, pair, reader) for model, reader in sides]
+            [
+                crosslingual.zero_shot_tagging(model, self.read, self.asked, language, reader)
+                for model, language, reader in sides
+            ]
         )
 
     def best(self, scores: np.ndarray, which: slice | np.ndarray = slice(None)) -> np.ndarray:
-        """Odd ones of the chosen words, at each model's best layer on the even ones: (seeds, sentences)."""
+        """Odd ones of the chosen words, at each model's best layer on the even ones: (seeds, sentences).
+
+        `which` is (words,), or (seeds, words) where each model has its own; then sentences count alike, those that have
+        chosen words for every model.
+        """
+        if np.ndim(which) == 2:
+            right = [selected(own[:, chosen]) for own, chosen in zip(scores, which, strict=True)]
+            return self._by_sentence(right, which)
         right = np.stack([selected(of_model[:, which]) for of_model in scores])
         return by_unit(right, self._sentences[which][1::2])
 
     def guessed(self, which: slice | np.ndarray = slice(None)) -> np.ndarray:
-        """The same of the most frequent tag: (sentences,)."""
+        """The same of the most frequent tag: (sentences,), or (seeds, sentences)."""
+        if np.ndim(which) == 2:
+            return self._by_sentence([self.commonest[chosen][1::2] for chosen in which], which)
         return by_unit(self.commonest[which][1::2], self._sentences[which][1::2])
+
+    def _by_sentence(self, values: Sequence[np.ndarray], which: np.ndarray) -> np.ndarray:
+        """Means over the odd chosen words of each model: (seeds, sentences), of sentences that all models have."""
+        means = np.full((len(which), len(self.asked)), np.nan)
+        for own, chosen, right in zip(means, which, values, strict=True):
+            homes = self._sentences[chosen][1::2].astype(int)
+            counts = np.bincount(homes, minlength=len(own))
+            np.divide(np.bincount(homes, right, len(own)), counts, out=own, where=counts > 0)
+        return means[:, ~np.isnan(means).any(0)]
 
     @cached_property
     def commonest(self) -> np.ndarray:
         """Is the most frequent tag right? (words,)."""
         return crosslingual.majority_tagging(self.read, self.asked)
 
-    def in_other_letters(self, pair: TwinLanguage) -> np.ndarray:
-        """Which words the languages of a pair do not share: booleans (words,)."""
-        return crosslingual.in_other_letters(self.asked, pair)
+    def in_other_letters(self, pair: Pair) -> np.ndarray:
+        """Which words the languages of a pair do not share: booleans (words,), or (seeds, words)."""
+        if isinstance(pair, TwinLanguage):
+            return crosslingual.in_other_letters(self.asked, pair)
+        return np.stack([self.in_other_letters(language) for language in pair])
 
     @cached_property
     def _sentences(self) -> np.ndarray:

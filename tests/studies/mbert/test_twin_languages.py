@@ -21,7 +21,7 @@ def test_what_is_asked_was_never_read():
 
 
 def test_pairs_are_shown_with_their_overlap():
-    pairs = {"no_overlap": TWIN, "some_overlap": LAB.twin(sharing=0.4), "inverted": TwinLanguage(inverted=True)}
+    pairs = {"no_overlap": TWIN, "some_overlap": LAB.twins(sharing=0.4), "inverted": TwinLanguage(inverted=True)}
     none, some, inverted = LAB.translations(pairs)
     assert none["pair"] == "no overlap" and none["overlap"] == 0 < some["overlap"] < 1
     words = none["English"].split()
@@ -52,7 +52,7 @@ def test_measures_have_a_row_a_seed():
     }  # fmt: skip
     assert LAB.retrieval(models, TWIN).shape == (2, 6)
     assert LAB.counting(TWIN) == pytest.approx([1 / 12] * 12)
-    assert LAB.counting(LAB.twin(sharing=1.0)).mean() > 0.5
+    assert LAB.counting(LAB.twins(sharing=1.0)).mean() > 0.5
     assert len(LAB.agreement(models)) == 2
 
 
@@ -69,13 +69,41 @@ def test_tags_are_asked_in_the_twin_and_read_by_whom_one_wants():
 
 def test_the_best_layer_is_chosen_for_each_seed_and_words_may_be_left_out():
     task = LAB.tagging(read=30, asked=4)
-    moved = task.in_other_letters(LAB.twin(sharing=0.4))
+    moved = task.in_other_letters(LAB.twins(sharing=0.4)[0])
     scores = np.random.default_rng(0).random((2, 3, len(moved)))
     best = task.best(scores, moved)
     assert best.mean(1) == pytest.approx([crosslingual.selected(s[:, moved]).mean() for s in scores])
     assert 0 < moved.sum() < len(moved) and best.items == moved.sum() // 2
     assert task.guessed(moved).mean() == pytest.approx(task.commonest[moved][1::2].mean())
     assert task.guessed().items == len(moved) // 2
+
+
+def test_each_model_has_shared_words_of_its_own():
+    pair = LAB.twins(sharing=0.4)
+    first, second = (language.shared for language in pair)
+    assert len(first) == len(second) and first != second
+    alone = [LAB.counting(language) for language in pair]
+    assert np.array_equal(LAB.counting(pair), alone) and not np.array_equal(*alone)
+    assert LAB.train(pair)[0].tokenizer.get_vocab() == LAB.train(TWIN)[0].tokenizer.get_vocab()
+    swapped = [np.array_equal(*(LAB.retrieval(LAB.untrained, own) for own in (pair, pair[::-1])))]
+    assert swapped == [False]
+
+
+def test_words_that_differ_by_model_count_by_sentence():
+    task, pair = LAB.tagging(read=30, asked=6), LAB.twins(sharing=0.4)
+    moved = task.in_other_letters(pair)
+    assert np.array_equal(moved, [task.in_other_letters(language) for language in pair])
+    scores = np.random.default_rng(0).random((2, 3, moved.shape[1]))
+    best, homes = task.best(scores, moved), task._sentences.astype(int)
+    chosen = [np.flatnonzero(own)[1::2] for own in moved]
+    kept = sorted(set.intersection(*(set(homes[own]) for own in chosen)))
+    right = [
+        dict(zip(own, crosslingual.selected(s[:, m]), strict=True))
+        for own, s, m in zip(chosen, scores, moved, strict=True)
+    ]
+    plain = [[np.mean([values[i] for i in values if homes[i] == home]) for home in kept] for values in right]
+    assert best == pytest.approx(np.array(plain))
+    assert task.guessed(moved).shape == best.shape
 
 
 def test_bars_are_trained_beside_untrained():
