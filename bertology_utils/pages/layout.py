@@ -77,7 +77,8 @@ def with_recorded(notebook: Notebook, rows: Mapping[str, Row]) -> Notebook:
     for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
         if card := CARD.search(_html(output)):
             kept = rows[card[1]].recorded
-            foot = f"{recorded_line(kept) if kept else ''}{FOOT}{render('claim_link.html', claim=card[1])} "
+            own_page = render("claim_link.html", claim=card[1])
+            foot = f"{recorded_line(kept) if kept else ''}{FOOT}{own_page} "
             output["data"]["text/html"] = _html(output).replace(FOOT, foot)
     return notebook
 
