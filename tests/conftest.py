@@ -111,3 +111,18 @@ def tiny_twin(tiny):
     from bertology_utils.models import twin
 
     return twin(tiny)
+
+
+@pytest.fixture
+def data_folder(tmp_path, monkeypatch):
+    """An empty folder of data sets in the place of the reader's own; gives what writes a text into a file below it."""
+    from bertology_utils.data import registry
+
+    def write(name: str, text: str) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    monkeypatch.setenv(registry.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.delenv(registry.ORDER_VARIABLE, raising=False)
+    return write

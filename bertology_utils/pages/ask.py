@@ -9,17 +9,15 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
 from markupsafe import Markup
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from bertology_utils import families
-from bertology_utils.errors import BertologyError
 from bertology_utils.figures import attention_explorer
-from bertology_utils.files import read_yaml, write_text
+from bertology_utils.files import write_text
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.layer_views import logits_of_layers
 from bertology_utils.models import Specimen, load
@@ -240,65 +238,6 @@ PANELS = {
 def ask_part(name: str, root: Path, *_: object) -> str:
     """A panel with its prepared question and the answer to it."""
     return PANELS[name](root, QUESTIONS.get(name, {}))
-
-
-# --- panels in chapters ---------------------------------------------------------------------------------------------
-
-
-class ChapterPanel(BaseModel):
-    """A panel with a question of its own, below the test of a claim."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    after: str
-    panel: str
-    lead: str
-    question: dict[str, str]
-
-    @model_validator(mode="after")
-    def _is_a_question(self) -> Self:
-        if self.panel not in QUESTIONS:
-            raise ValueError(f"unknown panel {self.panel!r}; known: {', '.join(QUESTIONS)}")
-        if set(self.question) != set(wanted := QUESTIONS[self.panel]):
-            raise ValueError(f"the panel {self.panel!r} asks for {', '.join(wanted)}")
-        return self
-
-
-IN_CHAPTERS = Path("book") / "ask_in_chapters.yaml"
-OF_CHAPTERS = TypeAdapter(dict[str, ChapterPanel])
-
-
-def chapter_panels(root: Path) -> dict[str, ChapterPanel]:
-    """The panels that chapters have, by chapter; none without their file.
-
-    Raises BertologyError: the file is no YAML or names no such panel or question; the line says which.
-    """
-    try:
-        return OF_CHAPTERS.validate_python(read_yaml(root / IN_CHAPTERS)) if (root / IN_CHAPTERS).is_file() else {}
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = " ".join(map(str, first["loc"]))
-        raise BertologyError(f"{IN_CHAPTERS.name}: {place}: {first['msg'].removeprefix('Value error, ')}.") from None
-
-
-def chapter_part(chapter: str, root: Path, *_: object) -> str:
-    """The panel of a chapter; empty where it has none."""
-    own = chapter_panels(root).get(chapter)
-    return PANELS["notice"](root, {}) + PANELS[own.panel](root, own.question) if own else ""
-
-
-def with_panel(notebook: dict[str, Any], chapter: str, root: Path) -> dict[str, Any]:
-    """The notebook with the chapter's panel below the cell that tests its claim.
-
-    Raises BertologyError: the chapter tests no such claim.
-    """
-    if own := chapter_panels(root).get(chapter):
-        cells, tested = notebook["cells"], f'chapter.test("{own.after}"'
-        place = next((i for i, cell in enumerate(cells) if tested in "".join(cell["source"])), None)
-        if place is None:
-            raise BertologyError(f"{IN_CHAPTERS.name}: the chapter {chapter} tests no claim {own.after!r}.")
-        source = render("ask_in_chapter.md", lead=own.lead, chapter=chapter)
-        cells.insert(place + 1, {"cell_type": "markdown", "id": "chapter-panel", "metadata": {}, "source": source})
-    return notebook
 
 
 def write_models(root: Path, html: Path) -> None:

@@ -44,7 +44,7 @@ def claim_pages(
             versions=versions.get(claim.id, ()),
             studies=[references[key] for key in claim.studies if key in references],
             bibtex=bibtex(row, references),
-            in_museum=row.verdict == CONTRADICTS and not claim.checks,
+            in_museum=row.verdict == CONTRADICTS and claim.about_training,
             link=link,
             verdict_of=verdict_of,
             control_verdict=control_verdict,

@@ -22,6 +22,7 @@ from bertology_utils.bibliography import load_references
 from bertology_utils.files import read_json
 from bertology_utils.pages import (
     ask,
+    ask_in_chapters,
     axes,
     claim_pages,
     conflict_pages,
@@ -73,7 +74,9 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         logger.warning(text, docname, type="bertology", subtype="unexecuted")
         return
     rows = {row.claim.id: row for row in contents.load_rows(Path(app.srcdir) / LEDGER)}
-    page = as_page(ask.with_panel(json.loads(path.read_text(encoding="utf-8")), path.stem, Path(app.srcdir)), rows)
+    page = as_page(
+        ask_in_chapters.with_panel(json.loads(path.read_text(encoding="utf-8")), path.stem, Path(app.srcdir)), rows
+    )
     quiz = Path(app.srcdir) / quizzes.FOLDER / f"{path.stem}.yaml"
     source[0] = json.dumps(quizzes.with_quiz(page, quiz))
 
@@ -92,7 +95,7 @@ def _conflicts(part: str, root: Path, rows: Rows, link: ledger_table.Link) -> st
 
 PARTS: dict[str, dict[str, Part]] = {
     "bertology-ask": {name: partial(ask.ask_part, name) for name in ask.PANELS},
-    "bertology-ask-in": {name: partial(ask.chapter_part, name) for name in CHAPTERS},
+    "bertology-ask-in": {name: partial(ask_in_chapters.chapter_part, name) for name in CHAPTERS},
     "bertology-headline": {"": lambda root, rows, link: ledger_table.headline(rows, link)},
     "bertology-ledger": {
         "claims": lambda root, rows, link: ledger_table.ledger_table(rows, load_references(), link),
@@ -152,7 +155,9 @@ def add_page_scripts(app: Sphinx, pagename: str, template: str, context: dict, d
 
 def add_ask_assets(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Script and style of pages that run a model, on those alone; the script fetches the rest on a click."""
-    if pagename == ask.PAGE or pagename.removeprefix(CHAPTER_FOLDER) in ask.chapter_panels(Path(app.srcdir)):
+    if pagename == ask.PAGE or pagename.removeprefix(CHAPTER_FOLDER) in ask_in_chapters.chapter_panels(
+        Path(app.srcdir)
+    ):
         app.add_js_file("ask/ask.js", defer="defer")
         app.add_css_file("ask/ask.css")
 

@@ -13,13 +13,7 @@ from markupsafe import Markup
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages import tallies
-from bertology_utils.pages.contents import (
-    Row,
-    is_tested,
-    is_trained,
-    result_of,
-    verdict_of,
-)
+from bertology_utils.pages.contents import Row, is_tested, result_of, verdict_of
 from bertology_utils.pages.ledger_table import share_figure
 from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.templates import render
@@ -98,18 +92,13 @@ def report(root: Path, rows: Sequence[Row], model: str, profile: str) -> str:
 def lines_of(rows: Iterable[Row], model: str, profile: str) -> list[Line]:
     """The claims that this model was asked, in the ledger's order; the specimens are those that have results too."""
     rows = list(rows)
-    names = {str(r.get("model")) for row in rows for r in row.results if r.get("profile") == profile and is_trained(r)}
-    chosen = [DEFAULT_MODEL, *sorted(_specimens(rows, profile) & names - {DEFAULT_MODEL, model})]
+    recorded = {str(r["model"]) for row in rows for r in row.recorded if r.get("profile") == profile}
+    chosen = [DEFAULT_MODEL, *sorted(recorded - {DEFAULT_MODEL, model})]
     found = []
     for row in rows:
         if is_tested(result := result_of(row, model, profile)):
             found.append(Line(row, result, {name: result_of(row, name, profile) for name in chosen if name != model}))
     return found
-
-
-def _specimens(rows: Iterable[Row], profile: str) -> set[str]:
-    """Recorded specimens, without rungs, seeds and checkpoints of a series."""
-    return {str(r["model"]) for row in rows for r in row.recorded if r.get("profile") == profile}
 
 
 def _has_standing(line: Line) -> bool:

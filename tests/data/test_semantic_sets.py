@@ -18,23 +18,16 @@ SENSES = {"0": "bank_river", "1": "bank_money", "2": "bank_shot"}
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    def write(name, text):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
+def folder(data_folder):
     pairs = [(a, b) for a in NOUNS for b in NOUNS if a != b]
     rows = [f'{i}\t"The <e1>old {a}</e1> made a <e2>{b}</e2>."\nCause-Effect(e1,e2)\nComment:\n\n'
             for i, (a, b) in enumerate(pairs)]  # fmt: skip
     for part, name in (("train", "TRAIN_FILE.TXT"), ("test", "TEST_FILE_FULL.TXT")):
-        write(f"spans/semeval2010_task8/{part}/{name}", "".join(rows))
+        data_folder(f"spans/semeval2010_task8/{part}/{name}", "".join(rows))
         bank = f"semantics/coarsewsd20/CoarseWSD-20/bank/{part}"
-        write(f"{bank}.data.txt", "".join(f"{40 + i}\t{'x ' * (40 + i)}bank{' y' * 20}\n" for i in range(10)))
-        write(f"{bank}.gold.txt", "0\n0\n0\n0\n1\n1\n1\n1\n1\n2\n")
-    write("semantics/coarsewsd20/CoarseWSD-20/bank/classes_map.txt", json.dumps(SENSES))
-    monkeypatch.setenv(data.FOLDER_VARIABLE, str(tmp_path))
-    monkeypatch.delenv(data.ORDER_VARIABLE, raising=False)
+        data_folder(f"{bank}.data.txt", "".join(f"{40 + i}\t{'x ' * (40 + i)}bank{' y' * 20}\n" for i in range(10)))
+        data_folder(f"{bank}.gold.txt", "0\n0\n0\n0\n1\n1\n1\n1\n1\n2\n")
+    data_folder("semantics/coarsewsd20/CoarseWSD-20/bank/classes_map.txt", json.dumps(SENSES))
 
 
 def test_embedded_items_are_the_generated_ones():

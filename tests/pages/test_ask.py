@@ -11,11 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from ask_questions import sentences, write_expected
-from markupsafe import escape
 from safetensors.numpy import load_file
 
-from bertology_utils.errors import BertologyError
-from bertology_utils.files import read_json, write_text
 from bertology_utils.instruments.cloze import fill_in, pseudo_log_likelihood
 from bertology_utils.models import load, twin
 from bertology_utils.pages import ask, extension
@@ -119,33 +116,6 @@ def test_script_and_style_come_to_pages_with_panels_alone():
         )
         extension.add_ask_assets(app, page, "", {}, None)
         assert added == wanted
-
-
-@pytest.mark.parametrize("chapter", ask.chapter_panels(ROOT))
-def test_a_chapters_panel_stands_below_the_test_of_its_claim(chapter):
-    own, notebook = ask.chapter_panels(ROOT)[chapter], read_json(ROOT / "notebooks" / f"{chapter}.ipynb")
-    cells = ask.with_panel(notebook, chapter, ROOT)["cells"]
-    place = next(i for i, cell in enumerate(cells) if cell.get("id") == "chapter-panel")
-    assert f'chapter.test("{own.after}"' in "".join(cells[place - 1]["source"]) and own.lead in cells[place]["source"]
-    html = ask.chapter_part(chapter, ROOT)
-    assert f'data-ask="{own.panel}"' in html and html.count("ask-notice") == 1
-    assert all(escape(text) in html for text in own.question.values())
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"panel": "fil"}, "syntax: unknown panel 'fil'"),
-        ({"question": {"text": "One [MASK]."}}, "syntax: the panel 'sentences' asks for first, second"),
-        ({"after": "no-such-claim"}, "tests no claim 'no-such-claim'"),
-        ({"more": 1}, "syntax more"),
-    ],
-)
-def test_a_wrong_panel_is_told_in_a_line(tmp_path, change, said):
-    own = ask.chapter_panels(ROOT)["syntax"].model_dump() | change
-    write_text(tmp_path / ask.IN_CHAPTERS, json.dumps({"syntax": own}))
-    with pytest.raises(BertologyError, match=re.escape(said)):
-        ask.with_panel(read_json(ROOT / "notebooks" / "syntax.ipynb"), "syntax", tmp_path)
 
 
 def test_a_book_without_the_page_gets_no_models(tmp_path):

@@ -4,6 +4,7 @@ import re
 from functools import partial
 
 import pytest
+from ledger_toys import result
 from pybtex.database import parse_string
 
 from bertology_utils.bibliography import load_references
@@ -14,17 +15,10 @@ from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES
 
 CLAIMS = {claim.id: claim for claim in load_claims()}
 CLAIM = CLAIMS["structural-probe-recovers-trees"]
-CLAUSE = {
-    "text": "a > b", "left": 0.5, "right": 0.2, "effect": 0.3, "low": 0.2, "high": 0.4, "smallest": 0.0,
-    "verdict": REPLICATES,
-}  # fmt: skip
 
 
-def result(model: str, profile: str = "live", verdict: str = REPLICATES, **more) -> dict:
-    return {
-        "model": model, "profile": profile, "verdict": verdict, "clauses": [CLAUSE], "difference": 0.3, "ci_low": 0.2,
-        "ci_high": 0.4, "n": 400, "units": 40, "seeds": 3, "date": "2026-11-27T10:00:00", "commit": "a" * 40,
-    } | more  # fmt: skip
+def of(model: str, profile: str = "live", verdict: str = REPLICATES, **more) -> dict:
+    return result(verdict, model=model, profile=profile, date="2026-11-27T10:00:00", commit="a" * 40, **more)
 
 
 def page(row: Row, versions=None) -> str:
@@ -34,11 +28,11 @@ def page(row: Row, versions=None) -> str:
 
 
 RESULTS = (
-    result("random:pocket-bert", recorded=True),
-    result("ladder-1m@400", "full", recorded=True),
-    result("minilm", recorded=True),
-    result("pocket-bert", "full", CONTRADICTS, recorded=True),
-    result("pocket-bert", control_verdict=REPLICATES),
+    of("random:pocket-bert", recorded=True),
+    of("ladder-1m@400", "full", recorded=True),
+    of("minilm", recorded=True),
+    of("pocket-bert", "full", CONTRADICTS, recorded=True),
+    of("pocket-bert", control_verdict=REPLICATES),
 )
 
 
@@ -59,7 +53,7 @@ def test_a_page_holds_every_result_the_command_and_the_dates_of_its_prediction()
     assert f"bertology run {CLAIM.notebook} --claim {CLAIM.id}\n" in html
     assert "2026-11-26, 2026-11-27" in html and f'href="../book/ledger.html#row-{CLAIM.id}"' in html
     assert "in the museum" not in html
-    assert f"exhibit-{CLAIM.id}" in page(Row(CLAIM, (result("pocket-bert", verdict=CONTRADICTS),)))
+    assert f"exhibit-{CLAIM.id}" in page(Row(CLAIM, (of("pocket-bert", verdict=CONTRADICTS),)))
 
 
 def test_a_claim_that_no_run_has_tested_says_so():
@@ -69,7 +63,7 @@ def test_a_claim_that_no_run_has_tested_says_so():
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=list(CLAIMS))
 def test_the_citation_can_be_read(claim):
-    text = claim_pages.bibtex(Row(claim, (result("pocket-bert"),)), load_references())
+    text = claim_pages.bibtex(Row(claim, (of("pocket-bert"),)), load_references())
     entries = parse_string(text, "bibtex").entries
     assert not any(set(entry.fields) & set(claim_pages.OWN_FIELDS) for entry in entries.values())
     assert set(entries) == {f"bertology-executed-{claim.id}", *claim.studies}
@@ -78,7 +72,7 @@ def test_the_citation_can_be_read(claim):
 
 
 def test_every_claim_has_its_page_and_text_stays_text():
-    rows = [Row(claim, (result("<b>", reason="<i>"),)) for claim in CLAIMS.values()]
+    rows = [Row(claim, (of("<b>", reason="<i>"),)) for claim in CLAIMS.values()]
     made = list(claim_pages.claim_pages(rows, load_references(), {}, "{}".format))
     assert [name for name, _, _ in made] == [f"claims/{claim}" for claim in CLAIMS]
     assert not any(re.search("<b>|<i>", html) for _, _, html in made)

@@ -1,22 +1,23 @@
 """One page on one model: what stands strongest and weakest, what differs, and errors in a line."""
 
 import pytest
-from ledger_toys import Balance
-from test_claim_pages import CLAIMS, CLAUSE, result
+from ledger_toys import Balance, result
 
 from bertology_utils import cli
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages.contents import Row
 from bertology_utils.pages.report import FARTHEST, lines_of, report
 from bertology_utils.project import find_root
+from bertology_utils.verdicts.claims import load_claims
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, REPLICATES
 
-TAUGHT = [claim for claim in CLAIMS.values() if claim.about_training][:4]
+TAUGHT = [claim for claim in load_claims() if claim.about_training][:4]
 
 
 def of(effect: float, verdict: str, model: str = "mine", **more) -> dict:
-    clause = CLAUSE | {"effect": effect, "error": 0.1, "verdict": verdict}
-    return result(model, verdict=verdict, clauses=[clause]) | more
+    found = result(verdict, model=model, **more)
+    found["clauses"][0] |= {"effect": effect, "smallest": 0.0, "error": 0.1}
+    return found
 
 
 @pytest.fixture

@@ -15,21 +15,16 @@ PLACES = ("Rome", "Oslo", "Lima", "Kyiv", "Bonn", "Bern")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    def write(name, text):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
+def folder(data_folder):
     for part, word in (("train_full", "film"), ("dev", "play")):
         rows = [f"the {word} {i} is {'good' if i % 2 else 'bad'} .\t{i % 2}" for i in range(30)]
-        write(f"glue/SST-2/{part}.tsv", "\n".join(["sentence\tlabel", *rows]) + "\n")
+        data_folder(f"glue/SST-2/{part}.tsv", "\n".join(["sentence\tlabel", *rows]) + "\n")
     labels = ("contradiction", "entailment", "neutral")
     for part, word in (("train", "dog"), ("dev", "cat")):
         pairs = {
             i: {"text_a": f"A {word} {i} runs.", "text_b": f"It {i} moves.", "label": labels[i % 3]} for i in range(30)
         }
-        write(f"glue/subsets_prompt/glue_pretrain/MNLI/{part}.json", json.dumps(pairs))
+        data_folder(f"glue/subsets_prompt/glue_pretrain/MNLI/{part}.json", json.dumps(pairs))
 
     def block(identity, words, name=-1):
         lines = [f"{i + 1}\t{word}\t{'B-LOC' if i == name else 'O'}\t-\t-" for i, word in enumerate(words)]
@@ -38,9 +33,7 @@ def folder(tmp_path, monkeypatch):
     for part in ("train", "test"):
         blocks = [block(f"{part}-{i}", ["We", "saw", place, "in", "may"], 2) for i, place in enumerate(PLACES * 3)]
         blocks.append(block(f"{part}-none", ["We", "saw", "it", "."]))
-        write(f"spans/uner/UNER_English-EWT/en_ewt-ud-{part}.iob2", "\n".join(blocks) + "\n")
-    monkeypatch.setenv(data.FOLDER_VARIABLE, str(tmp_path))
-    monkeypatch.delenv(data.ORDER_VARIABLE, raising=False)
+        data_folder(f"spans/uner/UNER_English-EWT/en_ewt-ud-{part}.iob2", "\n".join(blocks) + "\n")
 
 
 @pytest.mark.parametrize("name", REAL)
