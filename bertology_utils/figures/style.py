@@ -1,7 +1,7 @@
 """The house style: palette, axes, line styles, and the summary (mean, interval) that a figure draws of samples.
 
-Depends on matplotlib and numpy. Every colour has a contrast of at least 3:1 on white and on #121212, so that one
-drawing reads in the light and the dark theme; colour is never the only sign: markers and dashes differ too.
+Depends on matplotlib, numpy and `statistics`. Every colour has a contrast of at least 3:1 on white and on #121212, so
+that one drawing reads in the light and the dark theme; colour is never the only sign: markers and dashes differ too.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +14,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Drawing
 
 from bertology_utils.figures.html import INK
+from bertology_utils.samples import is_binary
+from bertology_utils.statistics import mean_interval
 
 PALETTE = ("#1f77c4", "#d55e00", "#00916a", "#b5599c", "#9a7500", "#6f6fd8")  # blue first: the model
 CONTROL = "#808080"
@@ -58,16 +60,18 @@ def as_series(values: Sequence, points: int) -> Series:
 
 
 def as_point(value: object) -> tuple[float, float, float]:
-    """(value, low, high) of a number, samples (items,) or (seeds, items), or a measurement; intervals over items."""
-    if hasattr(value, "low"):
-        return float(value.value), float(value.low), float(value.high)
-    samples = np.asarray(value, dtype=float)
-    if samples.ndim == 0:
-        return (float(samples),) * 3
-    if samples.ndim == 2 and samples.shape[1] > 1:
-        samples = samples.mean(0)
-    summary = as_series(samples.reshape(1, -1), 1)
-    return tuple(float(part[0]) for part in summary)
+    """(value, low, high) of a number, samples (items,) or (seeds, items), or a measurement.
+
+    Samples have the interval that verdicts give them, of seeds and units together.
+    """
+    if not hasattr(value, "low"):
+        samples = np.asanyarray(value)
+        if samples.size == 1:
+            return (float(samples.mean()),) * 3
+        value = mean_interval(samples)
+        if is_binary(samples):  # drawn as far as a share can lie
+            return float(value.value), max(0.0, float(value.low)), min(1.0, float(value.high))
+    return float(value.value), float(value.low), float(value.high)
 
 
 def bootstrap_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:

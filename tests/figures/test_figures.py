@@ -11,6 +11,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.figures.dots import Dots, dots
 from bertology_utils.figures.html import INK, Figure
 from bertology_utils.figures.style import CONTROL, PALETTE, bootstrap_interval, contrast
+from bertology_utils.statistics import mean_interval
 
 RANDOM = np.random.default_rng(0)
 LAYERS = {"pocket": [0.2, 0.5, 0.9, 0.4], "random twin": [0.3, 0.2, 0.1, 0.2]}
@@ -177,7 +178,18 @@ def test_where_a_line_is_highest_is_told_in_words():
     assert figures.highest([0.1, 0.9, 0.3], x=range(0, 9, 4)) == "layer 4 of 8"
 
 
-def test_an_interval_is_over_items_and_not_over_seeds():
-    figure = figures.bars({"model": np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])})
-    row = figure.table.iloc[0]
-    assert row["low"] == row["high"] == 0.5, "each item has the same mean over seeds"
+def test_a_bar_has_the_interval_that_a_verdict_gives_its_samples():
+    rng = np.random.default_rng(0)
+    apart = (rng.random((6, 400)) < np.array([[0.3, 0.9, 0.4, 0.8, 0.35, 0.85]]).T).astype(float)
+    alike = (rng.random((6, 400)) < apart.mean()).astype(float)
+    rows = figures.bars({"seeds apart": apart, "seeds alike": alike, "one item": np.array([0.5])}).table
+    for row, samples in zip(rows.itertuples(), (apart, alike), strict=False):
+        expected = mean_interval(samples)
+        assert (row.low, row.high) == pytest.approx((expected.low, expected.high))
+    widths = rows["high"] - rows["low"]
+    assert widths[0] > 4 * widths[1] and widths[2] == 0
+
+
+def test_the_interval_of_a_share_is_drawn_between_none_and_all():
+    row = figures.bars({"model": np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])}).table.iloc[0]
+    assert (row["low"], row["high"]) == (0, 1)
