@@ -65,6 +65,11 @@ class Specimen:
     has_mlm_head: bool = True
     seed: int | None = field(default=None)
 
+    @property
+    def identity(self) -> str:
+        """How tables of recorded results name it: its name and the first digits of the weights' checksum."""
+        return f"{self.name} {self.sha256[:12]}"
+
     @cached_property
     def anatomy(self) -> Anatomy:
         """What the network is, found out by running it on a few short inputs."""

@@ -44,6 +44,33 @@ def encoder_layers(encoder: nn.Module) -> nn.ModuleList:
     raise NotAskable(f"{type(encoder).__name__} has no list of layers that this module knows.")
 
 
+def feed_forward_outputs(encoder: nn.Module) -> list[nn.Linear]:
+    """The last matrix of each block's feed-forward part, first block first: the one that narrows to the model's width.
+
+    Raises NotAskable where a block has none or several such.
+    """
+    width = encoder.config.hidden_size
+    found = []
+    for block in encoder_layers(encoder):
+        linear = [module for module in block.modules() if isinstance(module, nn.Linear)]
+        narrowing = [m for m in linear if m.out_features == width and m.in_features > width]
+        if len(narrowing) != 1:
+            raise NotAskable(f"It is not known where blocks of {type(encoder).__name__} keep their feed-forward part.")
+        found += narrowing
+    return found
+
+
+@contextmanager
+def gated_feed_forward(encoder: nn.Module, gates: Tensor) -> Iterator[None]:
+    """Inside, what each feed-forward part puts out is multiplied by its gate: (layers,) or (batch, layers)."""
+    gates = gates if gates.dim() == 2 else gates.unsqueeze(0)
+    with ExitStack() as stack:
+        for layer, module in enumerate(feed_forward_outputs(encoder)):
+            gate = gates[:, layer, None, None]
+            stack.enter_context(module.register_forward_hook(lambda _, given, output, gate=gate: gate * output))
+        yield
+
+
 BESIDE: WeakKeyDictionary[nn.Module, tuple | None] = WeakKeyDictionary()
 """What a block gave beside its states when `recorded_calls` saw it last; None where it gives states alone."""
 

@@ -8,6 +8,7 @@ tasks on pairs of sentences (paraphrase, entailment). Classes are balanced, so t
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from random import Random
 
 from bertology_utils.data.material import EMBEDDED
@@ -163,6 +164,32 @@ def _paraphrase(grammar: Grammar, seed: int) -> Iterator[Item]:
         changed = (stranger, patient) if grammar.chance(0.5) else (agent, stranger)
         second = sentence(*((agent, patient) if label else changed), not passive)
         yield sentence(agent, patient, passive), second, label
+
+
+# which of agent, patient and deed stay: as many ways to each grade
+WAYS_TO_SHARE = [way for way in product((True, False), repeat=3) for _ in range(3 if sum(way) in (0, 3) else 1)]
+
+
+def shared_parts(n: int, seed: int = 0, split: str = "train") -> Examples:
+    """Pairs graded 0 to 3: how many of agent, deed and patient the second sentence, in the other voice, has too.
+
+    All grades are equally frequent as far as `n` allows; splits share no content word.
+    """
+    require_split(split)
+    grammar, pairs = Grammar(split, seed), []
+    while len(pairs) < n:
+        (first, agent, patient), (second, *strangers) = event(grammar), event(grammar)
+        people = [tuple(_forms(person)) for person in (agent, patient, *strangers)]
+        passive = grammar.chance(0.5)
+        if len(set(people)) < 4 or first(agent, patient, passive) == second(agent, patient, passive):
+            continue
+        kept = WAYS_TO_SHARE[len(pairs) % len(WAYS_TO_SHARE)]
+        roles = [own if stays else other for own, other, stays in zip((agent, patient), strangers, kept, strict=False)]
+        told = (first if kept[-1] else second)(*roles, not passive)
+        pairs.append((first(agent, patient, passive), told, sum(kept)))
+    Random(f"shared parts-{split}-{seed}").shuffle(pairs)
+    sentences, others, grades = zip(*pairs, strict=True)
+    return Examples(sentences, grades, others, graded=True)
 
 
 TASKS = {

@@ -33,11 +33,12 @@ from bertology_utils.tuning.regimens import (
 
 @dataclass(frozen=True)
 class Examples:
-    """Labelled sentences (sequences of words), or pairs of them; labels are classes 0..C-1."""
+    """Labelled sentences (sequences of words), or pairs of them; labels are classes 0..C-1, or grades of 0, 1, ..."""
 
     sentences: Sequence[Sequence[str]]
     labels: Sequence[int]
     pairs: Sequence[Sequence[str]] | None = None
+    graded: bool = False
 
     def __post_init__(self) -> None:
         lengths = {len(self.sentences), len(self.labels)} | ({len(self.pairs)} if self.pairs is not None else set())
@@ -47,6 +48,11 @@ class Examples:
     def __len__(self) -> int:
         return len(self.labels)
 
+    @property
+    def outputs(self) -> int:
+        """What a classifier puts out: a number for each class, or one grade."""
+        return 1 if self.graded else int(max(self.labels)) + 1
+
 
 def compared(u: Tensor, v: Tensor) -> Tensor:
     """Two vectors side by side with their difference and product: (..., width) twice -> (..., 4 width)."""
@@ -54,7 +60,7 @@ def compared(u: Tensor, v: Tensor) -> Tensor:
 
 
 class Classifier(nn.Module):
-    """Encoder, pooling and one linear layer: batch -> logits (batch, classes).
+    """Encoder, pooling and one linear layer: batch -> logits (batch, classes), or one grade each (batch, 1).
 
     pool: "mean" of all pieces, "cls", or "pair", the means of both sentences of one input `compared`, for which
     `separator` is the number of the piece between them.
@@ -97,9 +103,15 @@ def _mean(hidden: Tensor, chosen: Tensor) -> Tensor:
 
 
 def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Cross-entropy of each example, (batch,); `batch` holds `labels`. Fits `heads.head_importance`."""
+    """Cross-entropy of each example, or its squared error where one grade is put out: (batch,); `batch` holds `labels`.
+
+    Fits `heads.head_importance`.
+    """
     inputs = {key: value for key, value in batch.items() if key != "labels"}
-    return nn.functional.cross_entropy(model(**inputs), batch["labels"], reduction="none")
+    logits = model(**inputs)
+    if logits.shape[-1] == 1:
+        return (logits[:, 0] - batch["labels"]) ** 2
+    return nn.functional.cross_entropy(logits, batch["labels"], reduction="none")
 
 
 # ---------------------------------------------------------------- batches
@@ -135,9 +147,9 @@ HEAD_OPTIONS = {"freeze", "pool", "epochs", "head_learning_rate", "order_seed"} 
 class FineTuned:
     """What one run gives.
 
-    correct (items,) booleans and probabilities (items, classes) on the test examples, features (items, width) what the
-    head saw of them; `specimen` holds the tuned encoder, `classifier` encoder and head; `start` the classifier's state
-    before training; losses one value a step.
+    correct (items,) booleans and probabilities (items, classes) on the test examples, of grades the nearest whole one
+    and the grade itself, (items, 1); features (items, width) what the head saw of them; `specimen` holds the tuned
+    encoder, `classifier` encoder and head; `start` the classifier's state before training; losses one value a step.
     """
 
     correct: np.ndarray
@@ -183,11 +195,11 @@ def finetune(
     to 0.
     """
     rng = np.random.default_rng(seed if order_seed is None else order_seed)
-    classes = int(max(max(train.labels), max(test.labels))) + 1
+    outputs = max(train.outputs, test.outputs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = copy.deepcopy(specimen.model)
-        classifier = Classifier(model.base_model, classes, pool, specimen.tokenizer.sep_token_id)
+        classifier = Classifier(model.base_model, outputs, pool, specimen.tokenizer.sep_token_id)
         start = _prepare(classifier, freeze, reinit_top, adapters, masks, seed)
         frozen = freeze == "encoder" and not adapters
         if frozen or head_first:
@@ -204,8 +216,7 @@ def finetune(
     asked = encoder_features(classifier, specimen, test) if features is None else features[1]
     probabilities = _probabilities(classifier.head, asked)
     tuned = dataclasses.replace(specimen, model=model.eval())
-    correct = probabilities.argmax(1) == np.asarray(test.labels)
-    return FineTuned(correct, probabilities, asked, classifier, tuned, losses, share, start)
+    return FineTuned(_right(probabilities, test), probabilities, asked, classifier, tuned, losses, share, start)
 
 
 def run_seeds(seed: int, count: int = 3) -> range:
@@ -285,17 +296,34 @@ def _frozen_features(specimen: Specimen, train: Examples, test: Examples, pool: 
 
 @torch.no_grad()
 def _probabilities(head: nn.Linear, features: Tensor) -> np.ndarray:
-    return head(features).softmax(-1).numpy()
+    logits = head(features)
+    return (logits if logits.shape[-1] == 1 else logits.softmax(-1)).numpy()
 
 
 def predict(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
-    """Class probabilities (items, classes), in the order of the examples; the classifier is left without dropout."""
+    """Class probabilities (items, classes), or grades (items, 1), in the order of the examples.
+
+    The classifier is left without dropout.
+    """
     return _probabilities(classifier.head, encoder_features(classifier, specimen, examples))
 
 
 def correctness(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
-    """Is the most probable class right? (items,) booleans."""
-    return predict(classifier, specimen, examples).argmax(1) == np.asarray(examples.labels)
+    """Is the most probable class, or the nearest whole grade, right? (items,) booleans."""
+    return _right(predict(classifier, specimen, examples), examples)
+
+
+def _right(predicted: np.ndarray, examples: Examples) -> np.ndarray:
+    best = predicted[:, 0].round() if examples.graded else predicted.argmax(1)
+    return best == np.asarray(examples.labels)
+
+
+def task_score(predicted: np.ndarray, examples: Examples) -> float:
+    """How a benchmark scores what `predict` gives: share of right classes, Pearson's r of grades, 0 where all agree."""
+    if not examples.graded:
+        return float(_right(predicted, examples).mean())
+    grades = predicted[:, 0]
+    return float(np.corrcoef(grades, examples.labels)[0, 1]) if np.ptp(grades) > 0 else 0.0
 
 
 def item_losses(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:

@@ -1,10 +1,12 @@
 """The generated tasks: balance, determinism, held-out words, and labels that can be read off the sentence."""
 
+from collections import Counter
+
 import pytest
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.lexicon import FUNCTION_WORDS, load_lexicon
-from bertology_utils.tuning.classification_tasks import TASKS, task
+from bertology_utils.tuning.classification_tasks import TASKS, shared_parts, task
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -61,3 +63,15 @@ def test_unknown_names_are_told():
         task("sarcasm", 10)
     with pytest.raises(BertologyError):
         task("tense", 10, split="dev")
+
+
+def test_shared_parts_are_graded_by_the_people_and_the_deed_that_return():
+    examples = shared_parts(48, 0, "test")
+    assert Counter(examples.labels) == dict.fromkeys(range(4), 12) and examples.outputs == 1
+    kept_people = []
+    for first, second, grade in zip(examples.sentences, examples.pairs, examples.labels, strict=True):
+        assert ("by" in first) != ("by" in second)  # one tells it in the other voice
+        nouns = [{w for w, before in zip(s[1:], s, strict=False) if before == "the"} for s in (first, second)]
+        kept_people.append(grade - len(nouns[0] & nouns[1]))
+    assert set(kept_people) == {0, 1}  # what is left of the grade is the deed
+    assert examples == shared_parts(48, 0, "test") != shared_parts(48, 1, "test")

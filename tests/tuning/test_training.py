@@ -11,6 +11,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.heads import head_importance
 from bertology_utils.text import encode_words
 from bertology_utils.tuning import changes, regimens, training
+from bertology_utils.tuning.classification_tasks import shared_parts
 from bertology_utils.tuning.mlm_training import mlm_losses, train_mlm
 from bertology_utils.tuning.training import Examples
 
@@ -200,3 +201,19 @@ def test_a_frozen_encoder_that_reads_once_gives_what_each_run_alone_gives(tiny, 
         np.testing.assert_allclose(run.probabilities, alone.probabilities, atol=1e-6)
         assert np.array_equal(right, alone.correct) and same(run.classifier, alone.classifier)
         assert np.array_equal(training.predict(run.classifier, tiny, TEST), run.probabilities)
+
+
+def test_grades_are_learnt_as_numbers_and_scored_by_their_correlation(tiny):
+    train, test = (shared_parts(n, 0, split) for n, split in ((64, "train"), (24, "test")))
+    run = training.finetune(tiny, train, test, epochs=2, pool="pair")
+    assert run.classifier.head.out_features == 1 and run.probabilities.shape == (24, 1)
+    grades = run.probabilities[:, 0]
+    assert np.array_equal(run.correct, grades.round() == np.asarray(test.labels))
+    assert training.task_score(run.probabilities, test) == pytest.approx(np.corrcoef(grades, test.labels)[0, 1])
+    assert training.task_score(np.ones((24, 1)), test) == 0
+    assert run.losses[-5:].mean() < run.losses[:5].mean()
+
+
+def test_classes_are_scored_by_the_share_that_is_right():
+    right = np.eye(2)[list(TEST.labels)]
+    assert training.task_score(right, TEST) == 1 and training.task_score(1 - right, TEST) == 0

@@ -114,6 +114,10 @@ class Recurrent(nn.Module):
         self.lstm = nn.LSTM(table.shape[1], units, bidirectional=True, batch_first=True)
         self.config = SimpleNamespace(hidden_size=2 * units)
 
+    def read(self, input_ids: Tensor, lengths: Tensor) -> Tensor:
+        """The vectors of pieces (batch, pieces), of which the first `lengths` are there: (batch, pieces, width)."""
+        return self.vectors(input_ids)
+
     def forward(self, input_ids: Tensor, attention_mask: Tensor, **others: Tensor) -> BaseModelOutputWithPooling:
         """Reads the pieces that are not masked out, (batch, pieces), as if no others were there.
 
@@ -124,7 +128,7 @@ class Recurrent(nn.Module):
         order = (~chosen).int().argsort(dim=1, stable=True)
         lengths = chosen.sum(1)
         packed = pack_padded_sequence(
-            self.vectors(input_ids.gather(1, order)), lengths.cpu(), batch_first=True, enforce_sorted=False
+            self.read(input_ids.gather(1, order), lengths), lengths.cpu(), batch_first=True, enforce_sorted=False
         )
         states, (last, _) = self.lstm(packed)
         padded = pad_packed_sequence(states, batch_first=True, total_length=input_ids.shape[1])[0]

@@ -26,7 +26,7 @@ from bertology_utils.models import Specimen, load
 from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE
-from bertology_utils.studies.compression.reenacted import PATH, UNKNOWN, Unit, identity
+from bertology_utils.studies.compression.reenacted import PATH, UNKNOWN, Unit
 
 TEACHER = "BERT-base"
 LEAST = 3  # seeds that an interval needs
@@ -217,7 +217,7 @@ class _Teacher(NamedTuple):
 def _teacher(model: str) -> _Teacher:
     specimen = load(model)
     lengths = [Encoded.of(specimen, problem(name, 50, 50).test).lengths.mean() for name in PROBLEMS]
-    return _Teacher(identity(specimen), float(np.mean(lengths)))
+    return _Teacher(specimen.identity, float(np.mean(lengths)))
 
 
 def _base(specimen: Specimen) -> str:

@@ -5,17 +5,13 @@ its tasks: the teachers of a seed are tuned once, the body that reads text is ma
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from multiprocessing import get_context, parent_process
 from pathlib import Path
 
-import torch
 from torch import nn
-from transformers.utils import logging
 
 from bertology_utils.compression.methods.lesson import (
     Budget,
@@ -41,6 +37,7 @@ from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen, load
 from bertology_utils.provenance import hardware
+from bertology_utils.studies.by_seed import orphaned, run_seeds
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE, Probed, knowledge
 from bertology_utils.studies.compression.speed import times_faster
 
@@ -179,15 +176,10 @@ def _unit(method: Method, taught: Taught, place: int, small: Small, seconds: flo
         seconds=round(seconds, 1),
         fact=small.facts[method.defines[0]] if method.defines else UNKNOWN,
         **{name: round(value, 4) for name, value in known.items()},
-        model=identity(origin),
+        model=origin.identity,
         hardware=hardware(),
         date=datetime.now(UTC).date().isoformat(),
     )
-
-
-def identity(specimen: Specimen) -> str:
-    """How a unit names the model that it began with: its name and the first digits of the weights' checksum."""
-    return f"{specimen.name} {specimen.sha256[:12]}"
 
 
 def table_size(network: nn.Module) -> int:
@@ -200,7 +192,7 @@ def table_size(network: nn.Module) -> int:
 
 def missing(path: Path, rows: Sequence[str], seeds: Sequence[int], model: str) -> list[tuple[str, int]]:
     """(row, seed) without units in the file, of a model with these weights; seeds in the outer order."""
-    known = {identity(load(name)) for name in {model, *(method(row).model or model for row in rows)}}
+    known = {load(name).identity for name in {model, *(method(row).model or model for row in rows)}}
     done = {(unit.row, unit.seed) for unit in read_rows(path, Unit) if unit.model in known}
     return [(row, seed) for seed in seeds for row in rows if (row, seed) not in done]
 
@@ -213,29 +205,17 @@ def keep(path: Path, units: Sequence[Unit]) -> None:
         write_rows(path, sorted(fresh.values(), key=lambda u: (order.get(u.row, 99), u.problem, u.seed)), Unit)
 
 
-def _of_seed(path: Path, model: str, seed: int, rows: Sequence[str], sizes: Sizes, tell: Callable[[str], None]) -> None:
-    torch.set_num_threads(1)
-    logging.disable_progress_bar()  # of models that are loaded: a worker has settings of its own
+def _of_seed(path: Path, model: str, sizes: Sizes, seed: int, rows: Sequence[str]) -> None:
     room = Classroom(model, seed, sizes)
     for row in rows:
-        if (parent := parent_process()) and not parent.is_alive():  # a killed command leaves no worker behind
+        if orphaned():
             return
         units = room.units(method(row))
         keep(path, units)
         shares = ", ".join(f"{unit.problem} {unit.score:.3f}" for unit in units)
-        tell(f"{row}, seed {seed}: {shares} ({sum(unit.seconds for unit in units):.0f} s)")
+        print(f"{row}, seed {seed}: {shares} ({sum(unit.seconds for unit in units):.0f} s)", flush=True)
 
 
 def study(path: Path, todo: Sequence[tuple[str, int]], model: str, sizes: Sizes, jobs: int = 2) -> None:
     """Measures what is to do, `jobs` seeds at a time, and keeps every unit in the file as soon as it is there."""
-    of_seed: dict[int, list[str]] = {}
-    for row, seed in todo:
-        of_seed.setdefault(seed, []).append(row)
-    tell = partial(print, flush=True)
-    if jobs == 1:
-        for seed, rows in of_seed.items():
-            _of_seed(path, model, seed, rows, sizes, tell)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for done in as_completed(pool.submit(_of_seed, path, model, *item, sizes, tell) for item in of_seed.items()):
-            done.result()
+    run_seeds(partial(_of_seed, path, model, sizes), todo, jobs)

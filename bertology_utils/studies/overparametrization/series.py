@@ -10,11 +10,7 @@ import torch
 
 from bertology_utils.instruments.attention import head_distances
 from bertology_utils.models import Specimen
-from bertology_utils.samples import UnitSamples
 from bertology_utils.studies.overparametrization import subnetworks as nets
-from bertology_utils.tuning import comparisons
-from bertology_utils.tuning.classification_tasks import task
-from bertology_utils.tuning.comparisons import Plan
 from bertology_utils.tuning.training import Examples, FineTuned
 from bertology_utils.verdicts.published import published
 
@@ -33,20 +29,10 @@ def importances(series: Series, examples: Examples) -> np.ndarray:
     return np.stack([nets.importance(run, examples).numpy() for run in series])
 
 
-def survival(scores: np.ndarray) -> np.ndarray:
-    """The better half of the heads of each run, by scores (runs, layers, heads): booleans (runs, heads)."""
-    return np.stack([nets.survivors(own).ravel() for own in scores])
-
-
 def shared_survivors(first: np.ndarray, second: np.ndarray) -> float:
     """Of the better half of the heads by one score, the share that another keeps too."""
     kept, others = nets.survivors(first), nets.survivors(second)
     return float((kept & others).sum() / kept.sum())
-
-
-def matrix_shares(series: Series) -> np.ndarray:
-    """`subnetworks.matrix_survival` of every run: (runs, matrices)."""
-    return np.stack([nets.matrix_survival(run.specimen.encoder) for run in series])
 
 
 def pruning_orders(
@@ -86,25 +72,6 @@ def removals(
     each = zip(series, changes, scores, strict=False)
     found = [nets.removals(run, examples, own, test, ranks) for run, own, ranks in each]
     return {name: np.stack([part[name] for part in found]) for name in found[0]}
-
-
-def other_tasks(specimen: Specimen, names: Sequence[str], plan: Plan, ranked: int) -> dict[str, dict[str, np.ndarray]]:
-    """Tunes on each task: `correct` (runs, items) and `survival` (runs, heads).
-
-    Importance is measured on `ranked` training examples.
-    """
-    tuned = comparisons.tune(specimen, names, plan)
-    asked = {name: task(name, ranked, plan.data_seed + 1) for name in names}
-    return {
-        name: {"correct": comparisons.correct(series), "survival": survival(importances(series, asked[name]))}
-        for name, series in tuned.items()
-    }
-
-
-def overlap(side: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> dict[str, np.ndarray | UnitSamples]:
-    """`subnetworks.task_overlap` of two tasks, and how well each was learnt; each side as of `other_tasks`."""
-    known = {"first_task": side["correct"], "second_task": other["correct"]}
-    return nets.task_overlap(side["survival"], other["survival"]) | known
 
 
 def published_kappas() -> dict[str, float]:

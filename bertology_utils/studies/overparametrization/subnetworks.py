@@ -5,23 +5,13 @@ Depends on `training` (classifiers and scores), `heads` and `compression.prune`;
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import combinations, product
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertology_utils.compression.prune import (
-    Masks,
-    bad_heads,
-    bad_masks,
-    head_masks,
-    magnitude_masks,
-    pruned,
-    random_heads,
-    random_masks,
-)
+from bertology_utils.compression.prune import magnitude_masks
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.blocks import recorded_calls, starting_at
 from bertology_utils.instruments.heads import (
@@ -41,7 +31,6 @@ from bertology_utils.samples import UnitSamples, by_unit, per_seed
 from bertology_utils.tuning.training import Examples, FineTuned, batches, classification_loss, correctness
 
 ORDERS = ("importance", "random", "inverse")
-SUBNETWORKS = ("s_good", "s_random", "s_bad", "m_good", "m_random", "m_bad")
 
 
 # ---------------------------------------------------------------- importance
@@ -208,42 +197,12 @@ def removals(
     return dict(zip(gates, classes == np.asarray(test.labels), strict=True))
 
 
-# ---------------------------------------------------------------- good, random and bad sub-networks
-
-
-def subnetworks(
-    run: FineTuned, scores: Tensor, share: float = 0.5, seed: int = 0, names: Sequence[str] = SUBNETWORKS
-) -> dict[str, Masks]:
-    """The six mask sets of prasanna2020bert, or those named, at one share of survivors: s_ keeps heads, m_ weights.
-
-    Deviation: heads alone (no feed-forward layers), and a fixed share in place of "until 90 % of the score".
-    """
-    encoder = run.specimen.encoder
-    keep = torch.as_tensor(survivors(scores, share))
-    magnitude = cache(lambda: magnitude_masks(encoder, 1 - share))
-    makers = {
-        "s_good": lambda: head_masks(encoder, keep),
-        "s_random": lambda: head_masks(encoder, random_heads(keep, seed)),
-        "s_bad": lambda: head_masks(encoder, bad_heads(keep, seed)),
-        "m_good": magnitude,
-        "m_random": lambda: random_masks(magnitude(), seed),
-        "m_bad": lambda: bad_masks(magnitude(), seed),
-    }
-    return {name: makers[name]() for name in names}
-
-
-def score_pruned(run: FineTuned, examples: Examples, masks: Masks) -> np.ndarray:
-    """Correctness (items,) of the tuned classifier with masks applied and no retraining."""
-    with pruned(run.classifier.encoder, masks):
-        return correctness(run.classifier, run.specimen, examples)
+# ---------------------------------------------------------------- agreement
 
 
 def matrix_survival(model: nn.Module, share: float = 0.5) -> np.ndarray:
     """Share of weights of each matrix that survive global magnitude pruning: (matrices,)."""
     return np.array([float(mask.float().mean()) for mask in magnitude_masks(model, 1 - share).values()])
-
-
-# ---------------------------------------------------------------- agreement
 
 
 def agreement(survival: np.ndarray) -> tuple[np.ndarray, float]:
@@ -264,10 +223,10 @@ def pairs_of_runs(*groups: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, n
             yield np.ravel(runs[a]), np.ravel(runs[b]), (f"{group}-{a}", f"{group}-{b}")
 
 
-def kappa_by_run(survival: np.ndarray) -> UnitSamples:
-    """Fleiss' kappa of (runs, heads) as one value a run, made of the kappas of each two runs."""
-    chance = agreement(survival)[1]
-    pairs = list(pairs_of_runs(survival))
+def kappa_by_run(*tasks: np.ndarray) -> UnitSamples:
+    """Fleiss' kappa of (runs, heads) as one value a run, made of the kappas of each two runs of one task."""
+    chance = agreement(np.concatenate(tasks))[1]
+    pairs = list(pairs_of_runs(*tasks))
     return by_unit([((a == b).mean() - chance) / (1 - chance) for a, b, _ in pairs], [names for *_, names in pairs])
 
 
@@ -284,12 +243,12 @@ def task_overlap(first: np.ndarray, second: np.ndarray) -> dict[str, UnitSamples
     return {name: by_unit(*map(list, zip(*pairs, strict=True))) for name, pairs in named.items()}
 
 
-def reliability(scores: np.ndarray) -> UnitSamples:
-    """Correlation of the heads' scores (runs, ...) between every two runs, as one value a run.
+def reliability(*tasks: np.ndarray) -> UnitSamples:
+    """Correlation of the heads' scores (runs, ...) between every two runs of one task, as one value a run.
 
     The share of a score's variance that lies between heads: near 0, heads differ no more than one does by run.
     """
-    pairs = list(pairs_of_runs(scores))
+    pairs = list(pairs_of_runs(*tasks))
     return by_unit([np.corrcoef(a, b)[0, 1] for a, b, _ in pairs], [names for *_, names in pairs])
 
 

@@ -1,4 +1,4 @@
-"""Sub-networks: agreement equals kappa, ablations equal the plain definition, masks have one size."""
+"""What a classifier needs: agreement equals kappa, ablations equal the plain definition."""
 
 import numpy as np
 import pytest
@@ -86,31 +86,10 @@ def test_gates_share_the_blocks_below_the_first_that_is_closed(run):
     assert not np.allclose(found[1], found[2])
 
 
-def test_named_subnetworks_are_those_of_all_six(run):
-    scores = nets.importance(run, task("voice", 8))
-    every = nets.subnetworks(run, scores, seed=1)
-    for name in nets.SUBNETWORKS:
-        (alone,) = nets.subnetworks(run, scores, seed=1, names=[name]).values()
-        assert all(torch.equal(mask, every[name][part]) for part, mask in alone.items())
-
-
 def test_one_head_stays_per_layer():
     closed, one = nets.layer_gates((2, 3)), nets.layer_gates((2, 3), np.array([[1, 3, 2], [0, 0, 1]]))
     assert [keep.tolist() for keep in closed] == [[[0, 0, 0], [1, 1, 1]], [[1, 1, 1], [0, 0, 0]]]
     assert [keep.tolist() for keep in one] == [[[0, 1, 0], [1, 1, 1]], [[1, 1, 1], [0, 0, 1]]]
-
-
-def test_masks_have_one_size_and_bad_avoids_good(run):
-    sets = nets.subnetworks(run, nets.importance(run, task("voice", 8)))
-    assert set(sets) == set(nets.SUBNETWORKS)
-    for kind in "sm":
-        sizes = {name: sum(int(m.sum()) for m in sets[name].values()) for name in sets if name.startswith(kind)}
-        assert len(set(sizes.values())) == 1
-    shared = sum(int((g & b).sum()) for g, b in zip(sets["m_good"].values(), sets["m_bad"].values(), strict=True))
-    assert shared == 0  # at one half of the weights nothing has to be filled up
-    before = predict(run.classifier, run.specimen, task("voice", 6))
-    assert nets.score_pruned(run, task("voice", 6), sets["m_bad"]).shape == (6,)
-    assert np.array_equal(before, predict(run.classifier, run.specimen, task("voice", 6)))
 
 
 def test_curves_go_from_the_whole_model_to_the_last_step(run):

@@ -1,0 +1,187 @@
+"""The file of the study `subnetworks`: its runs as samples for verdicts, in sentences and as figures.
+
+Depends on `networks_file` for the lines and on `subnetworks` for agreement. A claim reads the runs that began with its
+specimen's own weights; the untrained twin, those that began with the twin's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import pandas as pd
+
+from bertology_utils.errors import BertologyError, NotAskable
+from bertology_utils.files import read_rows
+from bertology_utils.instruments.relations import PATTERNS, map_patterns
+from bertology_utils.models import Specimen
+from bertology_utils.project import RANDOM_PREFIX, find_root
+from bertology_utils.samples import UnitSamples, per_seed
+from bertology_utils.studies.overparametrization import subnetworks as nets
+from bertology_utils.studies.overparametrization.lottery import GRADED, TASKS
+from bertology_utils.studies.overparametrization.networks_file import FULL, PATH, Unit, numbers
+from bertology_utils.text import Words
+from bertology_utils.verdicts.published import published
+
+NETWORKS = ("s_good", "s_random", "s_bad", "m_good", "m_random", "m_bad")
+READERS = {"majority": "answers alone", "bag": "bag of words", "recurrent": "recurrent", "contextual": "on its layers"}
+LEAST = 3  # seeds that an interval needs
+OFTEN = 0.8  # of all runs in which a super-survivor is left
+Samples = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Lines of the file; `named` is the model whose runs figures and sentences are about."""
+
+    units: Sequence[Unit]
+    named: str
+
+    @classmethod
+    def read(cls, specimen: Specimen) -> Self:
+        """The project's file, about a specimen, or where it has no runs of that about the file's own first model.
+
+        Raises BertologyError where the file is missing.
+        """
+        if not (units := read_rows(find_root() / PATH, Unit)):
+            raise BertologyError(f"{PATH} is missing: `bertology study subnetworks` makes it.")
+        known = dict.fromkeys(unit.model for unit in units if not unit.model.startswith(RANDOM_PREFIX))
+        return cls(units, specimen.identity if specimen.identity in known else next(iter(known)))
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        return pd.DataFrame([vars(unit) for unit in self.units])
+
+    @property
+    def who(self) -> str:
+        """Whose runs are shown: a name and how many seeds."""
+        return f"{self.named.rpartition(' ')[0]}, {len(self._seeds(self.named, FULL))} seeds, {len(TASKS)} tasks"
+
+    # ------------------------------------------------------------ samples
+
+    def scores(self, specimen: Specimen, tasks: Sequence[str] = TASKS) -> Samples:
+        """Of each network tuned again, and of each reader, the mean score over tasks: one value a seed.
+
+        random_init is an untrained model's random network of whole parts; for an untrained one, of single weights.
+        Raises NotAskable where the specimen's own weights have fewer than three seeds.
+        """
+        found = self._means(specimen.identity, tasks, [FULL, *NETWORKS, *READERS])
+        if specimen.is_random:
+            return found | {"random_init": found["m_random"]}
+        untrained = self._identity_of(f"{RANDOM_PREFIX}{specimen.name}")
+        return found | {"random_init": self._means(untrained, tasks, ["s_random"])["s_random"]}
+
+    def graded(self, specimen: Specimen) -> Samples:
+        """`scores` of the graded task alone, under names of their own."""
+        return {f"graded_{name}": values for name, values in self.scores(specimen, [GRADED]).items()}
+
+    def stability(self, specimen: Specimen) -> Samples:
+        """How runs agree: kappa of the good networks' heads, the spread of m-pruning's shares, of importance scores."""
+        heads, weights, importance = (
+            [self._of_task(specimen.identity, task, network, column) for task in TASKS]
+            for network, column in (("s_good", "heads"), ("m_good", "weights"), (FULL, "importance"))
+        )
+        spread = np.mean([np.ravel(nets.spread_by_run(own)) for own in weights], axis=0)
+        return {
+            "kappa": nets.kappa_by_run(*heads),
+            "share_sd": per_seed(spread),
+            "reliability": nets.reliability(*importance),
+        }
+
+    def overlap(self, specimen: Specimen, first: str, second: str) -> dict[str, UnitSamples]:
+        """`subnetworks.task_overlap` of the good networks' heads of two tasks, and how well each was learnt."""
+        heads = [self._of_task(specimen.identity, task, "s_good", "heads") for task in (first, second)]
+        known = [self._means(specimen.identity, [task], [FULL])[FULL] for task in (first, second)]
+        return nets.task_overlap(*heads) | {"first_task": known[0], "second_task": known[1]}
+
+    def patterns(self, eager: Specimen, sentences: Sequence[Words]) -> Samples:
+        """The share of a head's maps without a simple pattern: of all heads, and of those that nearly always survive.
+
+        Where fewer than two heads survive so often, the two that do most often.
+        """
+        often = self._survival(eager.identity).ravel()
+        shares = (map_patterns(eager, sentences) == PATTERNS.index("heterogeneous")).mean(0).ravel()
+        bar = min(OFTEN, np.sort(often)[-2])
+        return {"survivors": shares[often >= bar], "heads": shares}
+
+    # ------------------------------------------------------------ what a page shows
+
+    def survival(self, layers: int) -> np.ndarray:
+        """In which share of the runs, of all tasks and seeds, a head is in the good network: (layers, heads)."""
+        return self._survival(self.named).reshape(layers, -1)
+
+    def bars(self) -> dict[str, dict[str, np.ndarray]]:
+        """Mean scores over tasks by network, pruned and tuned again: samples over seeds."""
+        how = {name: self._means(self.named, TASKS, NETWORKS, name) for name in ("pruned", "retrained")}
+        return {label(name): {state: scores[name] for state, scores in how.items()} for name in NETWORKS}
+
+    def references(self) -> dict[str, float]:
+        """Mean scores over tasks and seeds of the whole model and of each reader."""
+        found = self._means(self.named, TASKS, [FULL, *READERS])
+        names = {FULL: "whole model"} | READERS
+        return {names[name]: float(np.mean(scores)) for name, scores in found.items()}
+
+    def by_task(self) -> pd.DataFrame:
+        """Mean scores over seeds, tuned again: a line a network or reader, a column a task."""
+        mine = self.frame[self.frame["model"] == self.named]
+        table = mine.groupby(["network", "task"])["retrained"].mean().unstack("task").round(2)
+        order = [FULL, *NETWORKS, *READERS]
+        return table.loc[[name for name in order if name in table.index], list(TASKS)].rename(index=label)
+
+    def left(self) -> dict[str, float]:
+        """Where pruning stops, means over runs: shares of `heads`, of feed-forward `parts`, and of `weights`."""
+        columns = {"heads": (FULL, "heads"), "parts": (FULL, "feed_forward"), "weights": ("m_good", "weights")}
+        every = {
+            name: [self._of_task(self.named, task, *where).mean() for task in TASKS] for name, where in columns.items()
+        }
+        return {name: float(np.mean(shares)) for name, shares in every.items()}
+
+    # ------------------------------------------------------------ the lines
+
+    def _identity_of(self, name: str) -> str:
+        return next((unit.model for unit in self.units if unit.model.startswith(f"{name} ")), name)
+
+    def _seeds(self, identity: str, network: str, tasks: Sequence[str] = TASKS) -> list[int]:
+        """Those with a line of the network for every task."""
+        mine = self.frame[(self.frame["model"] == identity) & (self.frame["network"] == network)]
+        counts = mine[mine["task"].isin(tasks)].groupby("seed")["task"].nunique()
+        return sorted(counts[counts == len(tasks)].index)
+
+    def _common(self, identity: str, networks: Sequence[str], tasks: Sequence[str] = TASKS) -> list[int]:
+        seeds = sorted(set.intersection(*(set(self._seeds(identity, network, tasks)) for network in networks)))
+        if len(seeds) < LEAST:
+            raise NotAskable(
+                f"{len(seeds)} of {LEAST} seeds are recorded for {identity.rpartition(' ')[0] or identity}; "
+                "the command study adds them."
+            )
+        return seeds
+
+    def _means(
+        self, identity: str, tasks: Sequence[str], networks: Sequence[str], state: str = "retrained"
+    ) -> dict[str, UnitSamples]:
+        seeds = self._common(identity, networks, tasks)
+        mine = self.frame[(self.frame["model"] == identity) & self.frame["task"].isin(tasks)]
+        means = mine.groupby(["network", "seed"])[state].mean()
+        return {network: per_seed(means[network].loc[seeds].to_numpy()) for network in networks}
+
+    def _of_task(self, identity: str, task: str, network: str, column: str) -> np.ndarray:
+        """What stands in a column, a row a seed: booleans of which parts are left, or numbers."""
+        seeds = self._common(identity, [network])
+        mine = self.frame[(self.frame["model"] == identity) & (self.frame["network"] == network)]
+        lines = mine[mine["task"] == task].set_index("seed")[column].loc[seeds]
+        read = numbers if column in ("importance", "weights") else lambda text: np.array(list(text)) == "1"
+        return np.stack([read(line) for line in lines])
+
+    def _survival(self, identity: str) -> np.ndarray:
+        return np.concatenate([self._of_task(identity, task, "s_good", "heads") for task in TASKS]).mean(0)
+
+
+def published_networks() -> dict[str, float]:
+    """Means over GLUE after retraining, by the name of the bars."""
+    return {label(name): published("prasanna2020bert", f"{label(name)} retrained") for name in NETWORKS}
+
+
+def label(name: str) -> str:
+    """A network's name as a page has it."""
+    return READERS.get(name, {FULL: "whole model"}.get(name, name.replace("_", "-")))

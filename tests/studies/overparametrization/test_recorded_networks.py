@@ -1,0 +1,89 @@
+"""The file of the study: written once, continued, read by the weights that it began with; readers beside networks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertology_utils.absent import Absent, asked
+from bertology_utils.files import read_rows
+from bertology_utils.studies.overparametrization import lottery, networks_file, readers
+from bertology_utils.studies.overparametrization.networks_file import FULL, NOTHING, Unit
+from bertology_utils.studies.overparametrization.recorded_networks import NETWORKS, READERS, Recorded
+
+PLAN = lottery.Plan(train=12, held=8, test=12, epochs=1, step=0.25)
+
+
+def planted(model: str, seeds: int, lead: float = 0.0) -> list[Unit]:
+    """Runs whose good networks keep the first heads, and score so much above the others."""
+    kept = {FULL: {"importance": "0.9 0.8 0.1 0.2", "heads": "1110", "feed_forward": "11"},
+            "s_good": {"heads": "1100", "feed_forward": "10"}, "m_good": {"weights": "0.5 0.4"}}  # fmt: skip
+    return [
+        Unit(model, task, seed, name, 0.5, 0.6 + 0.01 * seed + lead * name.endswith("good"), hardware="", date="",
+             **NOTHING | kept.get(name, {}))
+        for task in lottery.TASKS for seed in range(seeds) for name in (FULL, *NETWORKS, *READERS)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def recorded(tiny):
+    return Recorded([*planted(tiny.identity, 3, 0.2), *planted(f"random:{tiny.name} 0", 3)], tiny.identity)
+
+
+def test_a_run_is_written_once_and_not_measured_again(tiny, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(networks_file, "load", lambda name: tiny)
+    path = tmp_path / "subnetworks.csv"
+    todo = networks_file.missing(path, ["number"], [0, 1], tiny.name)
+    assert todo == [("number", 0), ("number", 1)]
+    networks_file.study(path, todo[:1], tiny.name, PLAN, jobs=1)
+    assert networks_file.missing(path, ["number"], [0, 1], tiny.name) == [("number", 1)]
+    lines = read_rows(path, Unit)
+    assert {unit.network for unit in lines} == {FULL, *NETWORKS, *READERS} and "seed 0" in capsys.readouterr().out
+    assert lines[0].heads.count("1") <= 8 and len(networks_file.numbers(lines[0].importance)) == 8
+    networks_file.keep(path, [replace(lines[0], retrained=0.25)])
+    assert len(read_rows(path, Unit)) == len(lines)
+
+
+def test_means_are_over_tasks_and_one_value_a_seed(recorded, tiny) -> None:
+    scores = recorded.scores(tiny)
+    assert np.ravel(scores["s_good"]) == pytest.approx([0.8, 0.81, 0.82])
+    assert np.ravel(scores["random_init"]) == pytest.approx([0.6, 0.61, 0.62])
+    assert set(recorded.graded(tiny)) == {f"graded_{name}" for name in scores}
+
+
+def test_weights_without_three_seeds_are_not_asked(tiny) -> None:
+    few = Recorded(planted(tiny.identity, 2), tiny.identity)
+    assert isinstance(asked(few.scores)(tiny), Absent)
+    alone = Recorded(planted(tiny.identity, 3), tiny.identity)  # no runs of the twin
+    assert isinstance(asked(alone.scores)(tiny), Absent)
+
+
+def test_equal_survivors_agree_fully(recorded, tiny) -> None:
+    found = recorded.stability(tiny)
+    assert [found[name].mean() for name in ("kappa", "share_sd", "reliability")] == pytest.approx([1, 0, 1])
+    overlap = recorded.overlap(tiny, "number", "tense")
+    assert overlap["between_tasks"].mean() == overlap["between_seeds"].mean() == pytest.approx(1)
+
+
+def test_a_page_is_about_the_specimen_or_the_first_model_of_the_file(recorded, tiny, monkeypatch) -> None:
+    assert recorded.who == f"{tiny.name}, 3 seeds, 5 tasks"
+    assert recorded.survival(2).tolist() == [[1, 1], [0, 0]]
+    assert recorded.left() == {"heads": 0.75, "parts": 1.0, "weights": pytest.approx(0.45)}
+    assert recorded.by_task().shape == (len(NETWORKS) + len(READERS) + 1, len(lottery.TASKS))
+    assert set(recorded.bars()["s-good"]) == {"pruned", "retrained"} and recorded.references()["recurrent"] > 0.5
+    units = "bertology_utils.studies.overparametrization.recorded_networks.read_rows"
+    monkeypatch.setattr(units, lambda *_: recorded.units)
+    assert Recorded.read(replace(tiny, name="another")).named == tiny.identity
+
+
+@pytest.mark.parametrize("task", ["number", lottery.GRADED])
+def test_readers_learn_the_same_examples(tiny, task) -> None:
+    train, _, test = lottery.drawn(task, 0, PLAN)
+    found = readers.scores(tiny, train, test, 0)
+    assert list(found) == list(READERS) and found == readers.scores(tiny, train, test, 0)
+    assert found["majority"] == (0.0 if task == lottery.GRADED else 0.5)
+
+
+def test_a_recurrent_reader_of_layers_trains_no_layer(tiny) -> None:
+    body = readers.Contextual(tiny.encoder, 4)
+    assert not any("encoder" in name for name, _ in body.named_parameters()) and body.mix.shape == (tiny.layers + 1,)
