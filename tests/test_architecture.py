@@ -21,6 +21,7 @@ FOUNDATIONS = (
     "statistics",
     "templates",
     "provenance",
+    "by_seed",
     "project",
     "families",
     "rows",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from torch import nn
 
+from bertology_utils.by_seed import orphaned, run_seeds
 from bertology_utils.compression.methods.lesson import (
     Budget,
     Course,
@@ -37,7 +38,6 @@ from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen, load
 from bertology_utils.provenance import hardware
-from bertology_utils.studies.by_seed import orphaned, run_seeds
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE, Probed, knowledge
 from bertology_utils.studies.compression.speed import times_faster
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from bertology_utils.by_seed import orphaned, run_seeds
 from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.models import Specimen, load
 from bertology_utils.provenance import hardware
-from bertology_utils.studies.by_seed import orphaned, run_seeds
 from bertology_utils.studies.overparametrization import readers
 from bertology_utils.studies.overparametrization.lottery import FIRST_SEED, Parts, Plan, drawn, run
 

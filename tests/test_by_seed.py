@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bertology_utils.studies.by_seed import orphaned, run_seeds
+from bertology_utils.by_seed import orphaned, run_seeds
 
 
 def note(folder: Path, seed: int, items: list) -> None:
