@@ -82,16 +82,6 @@ def head_masks(model: nn.Module, keep: Tensor) -> Masks:
     return masks
 
 
-def random_heads(keep: Tensor, seed: int = 0) -> Tensor:
-    """(layers, heads) with as many heads as `keep`, at random."""
-    return random_masks({"heads": keep.bool()}, seed)["heads"]
-
-
-def bad_heads(keep: Tensor, seed: int = 0) -> Tensor:
-    """(layers, heads) with as many heads as `keep`, the pruned ones first."""
-    return bad_masks({"heads": keep.bool()}, seed)["heads"]
-
-
 def apply_masks(model: nn.Module, masks: Mapping[str, Tensor]) -> None:
     """Zero the pruned weights in place."""
     for name, mask in masks.items():

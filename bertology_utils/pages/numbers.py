@@ -18,7 +18,7 @@ from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.templates import render
 from bertology_utils.verdicts.cards import LOOKS
 from bertology_utils.verdicts.predictions import CONTRADICTS, DECIDED, NOT_SPECIFIC, REPLICATES
-from bertology_utils.verdicts.reruns import flips
+from bertology_utils.verdicts.reruns import flips, moving
 
 SECOND = "pocket-minilm"
 BODY = "minilm"  # the second specimen before our training
@@ -70,6 +70,7 @@ def numbers(root: Path, rows: Sequence[Row]) -> str:
         ],
         in_place=tallies.twins_in_place(rows, chooser(DEFAULT_MODEL, LIVE)),
         flips=flips(reruns_of(root)[0]),
+        moved=flips(moving(*reruns_of(root))),
         body=[pair for pair in zip(("generated", "real"), body, strict=True) if pair[1]],
         ladder=[(emergence.replicating(found), len(emergence.common_claims(found))) for found in ladder],
         seeds=emergence.seed_sentence(emergence.outcomes(rows, emergence.seeds_of(root))),

@@ -70,12 +70,13 @@ def reruns_of(root: Path) -> tuple[list[Verdict], list[IntervalCheck]]:
     return found, reruns.current_checks(read_rows(root / reruns.CHECKS, IntervalCheck), found)
 
 
-def rerun_table(verdicts: Sequence[Verdict]) -> str:
+def rerun_table(verdicts: Sequence[Verdict], checks: Sequence[IntervalCheck]) -> str:
     """How many verdicts other seeds flip, by chapter and in all; empty where nothing was run again."""
 
     def cells(mine: Sequence[Verdict]) -> Line:
-        found = flips(mine)
-        return found.claims, found.seeds, *(share(n, found.verdicts) for n in (found.flipped, found.opposed))
+        found, moved = flips(mine), flips(reruns.moving(mine, checks))
+        shares = share(found.flipped, found.verdicts), share(moved.flipped, moved.verdicts)
+        return found.claims, found.seeds, *shares, share(found.opposed, found.verdicts)
 
     return _part("seeds.html", grouped(verdicts, attrgetter(*RUN), cells))
 

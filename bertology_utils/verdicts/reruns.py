@@ -168,6 +168,12 @@ def current_checks(checks: Iterable[IntervalCheck], verdicts: Iterable[Verdict])
     return [check for check in checks if (check.claim, check.model, check.profile) in runs]
 
 
+def moving(verdicts: Iterable[Verdict], checks: Iterable[IntervalCheck]) -> list[Verdict]:
+    """The verdicts of claims that another seed measures otherwise; of arithmetic and recorded runs none can flip."""
+    known = {(check.claim, check.model, check.profile) for check in checks}
+    return [v for v in verdicts if (v.claim, v.model, v.profile) in known]
+
+
 def _moment(date: str) -> datetime:
     found = datetime.fromisoformat(date)
     return found if found.tzinfo else found.replace(tzinfo=UTC)

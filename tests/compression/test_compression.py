@@ -102,8 +102,9 @@ def test_good_random_and_bad_have_one_size(tiny):
     for masks in (bad, random):
         assert sum(int(m.sum()) for m in masks.values()) == size
     assert not any((good[name] & bad[name]).any() for name in good)  # 70 % are pruned: enough to fill 30 %
-    keep = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 0]], dtype=torch.bool)
-    assert prune.bad_heads(keep).sum() == 6 and prune.bad_heads(keep)[:, 3].all()
+    keep = {"heads": torch.tensor([[1, 1, 1, 0], [1, 1, 1, 0]], dtype=torch.bool)}
+    filled = prune.bad_masks(keep)["heads"]
+    assert filled.sum() == 6 and filled[:, 3].all()
 
 
 def test_head_masks_equal_gates(tiny):

@@ -152,9 +152,12 @@ def test_smoke_runs_and_missing_records_are_refused(tmp_path, capsys):
 
 
 def test_the_run_record_shows_shares(tmp_path):
-    html = rerun_table(runs("a", "replicates", "replicates", "contradicts", "underpowered"))
-    assert Balance(html).open == [] and "2 (50.0%)" in html and "1 (25.0%)" in html
-    assert rerun_table([]) == "" == twin_table([])
+    found = runs("a", "replicates", "replicates", "contradicts", "underpowered")
+    still = runs("b", "replicates", "replicates", "replicates", "replicates")
+    moved = reruns.IntervalCheck("syntax", "a", "x > 0", found[0].model, found[0].profile, 4, 1.0, 1.0)
+    html = rerun_table([*found, *still], [moved])
+    assert Balance(html).open == [] and "2 (25.0%)" in html and "2 (50.0%)" in html and "1 (12.5%)" in html
+    assert rerun_table([], []) == "" == twin_table([])
 
     words = {"a": "replicates", "b": "underpowered", "c": "replicates", "d": "not testable here"}
     found = [

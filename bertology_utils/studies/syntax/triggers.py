@@ -25,7 +25,7 @@ def trigger_attack(
     train: int,
     test: int,
     seed: int = 0,
-    seeds: int = 3,
+    seeds: int = 8,
     length: int = 3,
     rounds: int = 1,
     draws: int = 4,
