@@ -19,7 +19,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from bertology_utils.bibliography import load_references
-from bertology_utils.files import read_json
+from bertology_utils.files import read_json, write_text
 from bertology_utils.pages import (
     ask,
     ask_in_chapters,
@@ -28,6 +28,7 @@ from bertology_utils.pages import (
     conflict_pages,
     contents,
     emergence,
+    feed,
     glossary_terms,
     ledger_table,
     more_reading,
@@ -162,6 +163,19 @@ def add_ask_assets(app: Sphinx, pagename: str, template: str, context: dict, doc
         app.add_css_file("ask/ask.css")
 
 
+def changes_of(app: Sphinx) -> list[feed.Change]:
+    """What the changelog tells, newest first; nothing without one."""
+    path = Path(app.srcdir) / feed.CHANGELOG
+    return feed.read_changes(path) if path.is_file() else []
+
+
+def add_feed_link(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Each page names the feed of changes, so that a reader's program finds it."""
+    if changes_of(app):
+        found = render("feed_link.html", address=context["pathto"](feed.FILE, resource=True))
+        context["metatags"] = context.get("metatags", "") + str(found)
+
+
 def add_launch_buttons(app: Sphinx, config: Config) -> None:
     """`config-inited`: chapters open in Binder where the settings name a repository; else no page has a dead button."""
     if config.html_theme_options.get("repository_url"):
@@ -185,14 +199,25 @@ def write_ask_models(app: Sphinx, exception: Exception | None) -> None:
         ask.write_models(Path(app.srcdir), Path(app.outdir))
 
 
+def write_feed(app: Sphinx, exception: Exception | None) -> None:
+    """`build-finished`: the feed of changes, of a book that tells any."""
+    if exception is None and app.builder.format == "html" and (changes := changes_of(app)):
+        config = app.config
+        home = config.html_baseurl or config.html_theme_options.get("repository_url", "")
+        text = feed.feed(changes, f"{config.html_title}: changes", config.author, home)
+        write_text(Path(app.outdir) / feed.FILE, text)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Sphinx's entry point."""
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", add_page_scripts)
     app.connect("html-page-context", add_ask_assets)
+    app.connect("html-page-context", add_feed_link)
     app.connect("config-inited", add_launch_buttons)
     app.connect("html-collect-pages", claim_pages_of)
     app.connect("build-finished", write_ask_models)
+    app.connect("build-finished", write_feed)
     app.setup_extension(glossary_terms.__name__)
     for name in PARTS:
         app.add_directive(name, Generated)
