@@ -25,6 +25,7 @@ from bertology_utils.pages import (
     ask_in_chapters,
     axes,
     claim_pages,
+    colab,
     conflict_pages,
     contents,
     emergence,
@@ -97,6 +98,7 @@ def _conflicts(part: str, root: Path, rows: Rows, link: ledger_table.Link) -> st
 PARTS: dict[str, dict[str, Part]] = {
     "bertology-ask": {name: partial(ask.ask_part, name) for name in ask.PANELS},
     "bertology-ask-in": {name: partial(ask_in_chapters.chapter_part, name) for name in CHAPTERS},
+    "bertology-colab": {"": colab.colab_part},
     "bertology-headline": {"": lambda root, rows, link: ledger_table.headline(rows, link)},
     "bertology-ledger": {
         "claims": lambda root, rows, link: ledger_table.ledger_table(rows, load_references(), link),
@@ -177,9 +179,14 @@ def add_feed_link(app: Sphinx, pagename: str, template: str, context: dict, doct
 
 
 def add_launch_buttons(app: Sphinx, config: Config) -> None:
-    """`config-inited`: chapters open in Binder where the settings name a repository; else no page has a dead button."""
-    if config.html_theme_options.get("repository_url"):
-        config.html_theme_options["launch_buttons"] = {"binderhub_url": BINDER, "notebook_interface": "jupyterlab"}
+    """`config-inited`: chapters open in Binder and, from GitHub, in Colab where the settings name a repository; else no
+    page has a dead button."""
+    address = config.html_theme_options.get("repository_url") or ""
+    if address:
+        buttons = {"binderhub_url": BINDER, "notebook_interface": "jupyterlab"}
+        if address.startswith(colab.GITHUB):  # of others the theme warns
+            buttons["colab_url"] = colab.COLAB
+        config.html_theme_options["launch_buttons"] = buttons
 
 
 def claim_pages_of(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
