@@ -1,8 +1,8 @@
 """Chapters in Colab: the repository that the settings name, and the cell that makes a machine of Colab's ready.
 
-Colab opens a notebook of GitHub by itself, without the package and the models that lie beside it. The cell fetches both,
-and installs what chapters import and Colab lacks; all that the package depends on would replace libraries that Colab's
-own kernel holds on to. Depends on `files` and `templates`.
+Colab opens a notebook of GitHub by itself, without the package and the models that lie beside it. The cell fetches
+both, and installs what chapters import and Colab lacks; all that the package depends on would replace libraries that
+Colab's own kernel holds on to. Depends on `files` and `templates`.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ SETUP = """\
 import sys
 
 if "google.colab" in sys.modules:  # elsewhere all of this is there already
-    !git clone --quiet --depth 1 --branch {branch} {address} /content/book
+    ![ -d /content/book ] || git clone --quiet --depth 1 --branch {branch} {address} /content/book
     %cd -q /content/book
     %pip install --quiet {packages}"""
 
