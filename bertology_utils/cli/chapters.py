@@ -267,7 +267,7 @@ def teach(
     out: Annotated[Path | None, typer.Option(help="Where to write; _build/teaching by default.")] = None,
     root: Root = None,
 ) -> None:
-    """Write student notebooks without solutions, slides, grading keys and instructor notes."""
+    """Write student notebooks without solutions, slides, grading keys, instructor notes and an nbgrader course."""
     from bertology_utils.pages.teach import teach as write_material
 
     folder = book_folder(root)

@@ -1,18 +1,28 @@
 """What the Markdown of a chapter holds: its title, sections, exercises, question, goals and open questions.
 
-An exercise is a heading `Exercise n: title`; its solutions are the cells tagged `solution` below it. Depends on
-`bibliography` for the names of studies.
+An exercise is a heading `Exercise n: title`; its solutions are the cells tagged `solution` below it, and what checks an
+answer is the end of such a cell from `# Check` on, or a cell tagged `check`. Depends on `bibliography` for the names of
+studies.
 """
 
+import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
 
 from nbformat import NotebookNode
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bertology_utils.bibliography import load_references, short_name
+from bertology_utils.errors import BertologyError, first_fault
+from bertology_utils.files import read_yaml
 
 SOLUTION = "solution"
+CHECK = "check"
+PLACEHOLDER = "# Your answer"
+CHECK_LINE = re.compile(r"^# Check\b", re.MULTILINE)
 HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 EXERCISE = re.compile(r"^#{2,6}\s+Exercise\s+(\d+)\s*[:.–-]?\s*(.*)$")
 ITEM = re.compile(r"^(?:-|\d+\.)\s+(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
@@ -20,11 +30,15 @@ CITATION = re.compile(r"\{cite(:\w+)?\}`([^`]+)`")
 QUESTION = "**The question.**"
 GOALS = "**What you will learn**"
 OPEN = "## Open questions"
+Entry = TypeVar("Entry", bound=BaseModel)
 
 
 @dataclass
 class Exercise:
-    """One exercise of a chapter with its solution cells; `minutes` and `difficulty` are None where it states none."""
+    """One exercise of a chapter with its solution cells; `minutes` and `difficulty` are None where it states none.
+
+    `places` has where in the notebook its solutions and the cells tagged `check` are.
+    """
 
     number: int
     title: str
@@ -32,10 +46,40 @@ class Exercise:
     difficulty: str | None = None
     minutes: int | None = None
     solutions: list[str] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
 
 
 def tags(cell: NotebookNode) -> set[str]:
     return set(cell.metadata.get("tags", []))
+
+
+def without_outputs(notebook: NotebookNode) -> NotebookNode:
+    """A copy as it was before any run."""
+    bare = copy.deepcopy(notebook)
+    for cell in bare.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    bare.metadata.pop("bertology", None)
+    return bare
+
+
+def split_check(cell: NotebookNode) -> tuple[str, str]:
+    """The solution that a code cell holds, and the check at its end, empty without one."""
+    found = CHECK_LINE.search(cell.source) if cell.cell_type == "code" else None
+    return (cell.source[: found.start()].rstrip(), cell.source[found.start() :]) if found else (cell.source, "")
+
+
+def read_by_chapter(root: Path, path: Path, kind: type[Entry]) -> Mapping[str, Sequence[Entry]]:
+    """What the file `path` of the book adds to its chapters: lists of one kind of entry; none without the file.
+
+    Raises BertologyError: the place that is wrong.
+    """
+    if not (root / path).is_file():
+        return {}
+    try:
+        return TypeAdapter(dict[str, list[kind]]).validate_python(read_yaml(root / path) or {})
+    except ValidationError as error:
+        raise BertologyError(f"{path}: {', '.join(first_fault(error))}") from None
 
 
 def sections(source: str) -> Iterator[str]:
@@ -65,7 +109,7 @@ def exercises(notebook: NotebookNode) -> list[Exercise]:
     """The exercises in their order: headings `Exercise n: title`, each with the solutions that follow it."""
     found: list[Exercise] = []
     current: Exercise | None = None
-    for cell in notebook.cells:
+    for place, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown" and SOLUTION not in tags(cell):
             for part in sections(cell.source):
                 heading, _, text = part.partition("\n")
@@ -77,8 +121,9 @@ def exercises(notebook: NotebookNode) -> list[Exercise]:
                     current = None
                 elif current is not None:
                     current.text = f"{current.text}\n\n{part}".strip()
-        elif SOLUTION in tags(cell) and current is not None:
-            current.solutions.append(cell.source)
+        elif tags(cell) & {SOLUTION, CHECK} and current is not None:
+            current.solutions += [cell.source] * (SOLUTION in tags(cell))
+            current.places.append(place)
     return found
 
 

@@ -19,15 +19,17 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from bertology_utils.bibliography import load_references
-from bertology_utils.files import read_json
+from bertology_utils.files import read_json, write_text
 from bertology_utils.pages import (
     ask,
     ask_in_chapters,
     axes,
     claim_pages,
+    colab,
     conflict_pages,
     contents,
     emergence,
+    feed,
     glossary_terms,
     ledger_table,
     more_reading,
@@ -96,6 +98,7 @@ def _conflicts(part: str, root: Path, rows: Rows, link: ledger_table.Link) -> st
 PARTS: dict[str, dict[str, Part]] = {
     "bertology-ask": {name: partial(ask.ask_part, name) for name in ask.PANELS},
     "bertology-ask-in": {name: partial(ask_in_chapters.chapter_part, name) for name in CHAPTERS},
+    "bertology-colab": {"": colab.colab_part},
     "bertology-headline": {"": lambda root, rows, link: ledger_table.headline(rows, link)},
     "bertology-ledger": {
         "claims": lambda root, rows, link: ledger_table.ledger_table(rows, load_references(), link),
@@ -162,10 +165,28 @@ def add_ask_assets(app: Sphinx, pagename: str, template: str, context: dict, doc
         app.add_css_file("ask/ask.css")
 
 
+def changes_of(app: Sphinx) -> list[feed.Change]:
+    """What the changelog tells, newest first; nothing without one."""
+    path = Path(app.srcdir) / feed.CHANGELOG
+    return feed.read_changes(path) if path.is_file() else []
+
+
+def add_feed_link(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Each page names the feed of changes, so that a reader's program finds it."""
+    if changes_of(app):
+        found = render("feed_link.html", address=context["pathto"](feed.FILE, resource=True))
+        context["metatags"] = context.get("metatags", "") + str(found)
+
+
 def add_launch_buttons(app: Sphinx, config: Config) -> None:
-    """`config-inited`: chapters open in Binder where the settings name a repository; else no page has a dead button."""
-    if config.html_theme_options.get("repository_url"):
-        config.html_theme_options["launch_buttons"] = {"binderhub_url": BINDER, "notebook_interface": "jupyterlab"}
+    """`config-inited`: chapters open in Binder and, from GitHub, in Colab where the settings name a repository; else no
+    page has a dead button."""
+    address = config.html_theme_options.get("repository_url") or ""
+    if address:
+        buttons = {"binderhub_url": BINDER, "notebook_interface": "jupyterlab"}
+        if address.startswith(colab.GITHUB):  # of others the theme warns
+            buttons["colab_url"] = colab.COLAB
+        config.html_theme_options["launch_buttons"] = buttons
 
 
 def claim_pages_of(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
@@ -185,14 +206,25 @@ def write_ask_models(app: Sphinx, exception: Exception | None) -> None:
         ask.write_models(Path(app.srcdir), Path(app.outdir))
 
 
+def write_feed(app: Sphinx, exception: Exception | None) -> None:
+    """`build-finished`: the feed of changes, of a book that tells any."""
+    if exception is None and app.builder.format == "html" and (changes := changes_of(app)):
+        config = app.config
+        home = config.html_baseurl or config.html_theme_options.get("repository_url", "")
+        text = feed.feed(changes, f"{config.html_title}: changes", config.author, home)
+        write_text(Path(app.outdir) / feed.FILE, text)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Sphinx's entry point."""
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", add_page_scripts)
     app.connect("html-page-context", add_ask_assets)
+    app.connect("html-page-context", add_feed_link)
     app.connect("config-inited", add_launch_buttons)
     app.connect("html-collect-pages", claim_pages_of)
     app.connect("build-finished", write_ask_models)
+    app.connect("build-finished", write_feed)
     app.setup_extension(glossary_terms.__name__)
     for name in PARTS:
         app.add_directive(name, Generated)

@@ -10,12 +10,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nbformat import NotebookNode
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from bertology_utils.bibliography import load_references, short_name
-from bertology_utils.errors import BertologyError, first_fault
-from bertology_utils.files import read_yaml
-from bertology_utils.pages.chapter_text import exercises, goals, open_questions, question, title
+from bertology_utils.pages.chapter_text import (
+    exercises,
+    goals,
+    open_questions,
+    question,
+    read_by_chapter,
+    title,
+)
 from bertology_utils.templates import render
 from bertology_utils.verdicts.claims import TESTED_KINDS, Claim, claims_file, read_claims
 from bertology_utils.verdicts.formulas import Clause
@@ -39,13 +44,7 @@ def read_misreadings(root: Path) -> Mapping[str, Sequence[Misreading]]:
 
     Raises BertologyError: the place that is wrong.
     """
-    path = root / MISREADINGS
-    if not path.is_file():
-        return {}
-    try:
-        return TypeAdapter(dict[str, list[Misreading]]).validate_python(read_yaml(path) or {})
-    except ValidationError as error:
-        raise BertologyError(f"{MISREADINGS}: {': '.join(first_fault(error))}") from None
+    return read_by_chapter(root, MISREADINGS, Misreading)
 
 
 def instructor_notes(chapter: str, notebook: NotebookNode, misreadings: Sequence[Misreading] = ()) -> str:

@@ -1,58 +1,64 @@
-"""Teaching material from the chapters themselves: student notebooks, slides, grading keys, instructor notes.
+"""Teaching material from the chapters themselves: student notebooks, slides, keys, notes, and an nbgrader course.
 
-Depends on `chapter_text` and `instructor_notes`.
+Depends on `chapter_text`, `assignments`, `colab` and `instructor_notes`.
 
 Nothing is written twice: exercises are cells of the chapter, and a solution is the cell tagged `solution` below its
 exercise. What is removed from the student's notebook is exactly what the grading key shows.
 """
 
 import copy
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import write_text
+from bertology_utils.pages import assignments
 from bertology_utils.pages.chapter_text import (
     HEADING,
+    PLACEHOLDER,
     SOLUTION,
     Exercise,
     exercises,
+    read_by_chapter,
     sections,
+    split_check,
     tags,
     title,
+    without_outputs,
 )
+from bertology_utils.pages.colab import setup_cell
 from bertology_utils.pages.instructor_notes import instructor_notes, read_misreadings
 from bertology_utils.project import Job, chosen_chapters
 from bertology_utils.templates import render
 
-CHECK_LINE = re.compile(r"^# Check\b", re.MULTILINE)  # the last lines of a solution cell, from this comment on, stay
-PLACEHOLDER = "# Your answer"
 NOT_SHOWN = {"parameters", "injected-parameters", "remove-cell", SOLUTION}
 CLOSING = "chapter.close()"
 
 
-def student_version(notebook: NotebookNode) -> NotebookNode:
-    """A copy without solutions and outputs; a place for the answer, and the check if there is one, stand instead."""
-    student = copy.deepcopy(notebook)
+def student_version(notebook: NotebookNode, setup: str | None = None) -> NotebookNode:
+    """A copy without solutions and outputs; a place for the answer, and the check if there is one, stand instead.
+
+    The code `setup`, if any, comes first.
+    """
+    student = without_outputs(notebook)
     for cell in student.cells:
         if SOLUTION in tags(cell):
             cell.metadata["tags"] = ["answer"]
             cell.source = _placeholder(cell)
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    student.metadata.pop("bertology", None)
+    if setup:
+        student.cells.insert(0, new_code_cell(setup, id="setup"))
     return student
 
 
 def _placeholder(cell: NotebookNode) -> str:
     if cell.cell_type == "markdown":
         return "*Your answer*"
-    check = CHECK_LINE.search(cell.source)
-    return f"{PLACEHOLDER}\n\n\n{cell.source[check.start() :]}" if check else PLACEHOLDER
+    _, check = split_check(cell)
+    return f"{PLACEHOLDER}\n\n\n{check}" if check else PLACEHOLDER
 
 
 def slides(notebook: NotebookNode) -> NotebookNode:
@@ -112,16 +118,23 @@ def teach(root: Path, names: list[str] | None = None, out: Path | None = None) -
 
     Slides show figures and verdicts where the chapter has been run; student notebooks never do.
 
-    Raises BertologyError: an unknown chapter, no chapter at all, a broken notebook, a broken list of misreadings.
+    Raises BertologyError: an unknown chapter, no chapter at all, a broken notebook, a broken list of misreadings or
+    checks.
     """
     wanted = chosen_chapters(root, names)
     folder = out or root / "_build" / "teaching"
-    misreadings = read_misreadings(root)
+    misreadings, setup = read_misreadings(root), setup_cell(root)
+    checks = read_by_chapter(root, assignments.CHECKS, assignments.Check)
+    course = folder / "nbgrader"
+    if not (settings := course / "nbgrader_config.py").exists():  # a teacher's own stay
+        write_text(settings, assignments.CONFIG)
     for name in wanted:
         source = read_chapter(root / "notebooks" / f"{name}.ipynb")
-        write_text(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source)))
+        write_text(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source, setup)))
         write_text(folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(executed(root, name) or source)))
         write_text(folder / "grading-key" / f"{name}.md", grading_key(name, source))
         notes = instructor_notes(name, source, misreadings.get(name, ()))
         write_text(folder / "instructor-notes" / f"{name}.md", notes)
+        assignment = assignments.assignment(source, checks.get(name, ()))
+        write_text(course / "source" / name / f"{name}.ipynb", nbformat.writes(assignment))
         yield name, exercises(source)

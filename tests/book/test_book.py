@@ -102,10 +102,17 @@ def test_settings_fetch_nothing_and_keep_the_needed_extension():
 @pytest.mark.parametrize(
     ("repository", "opened"),
     [
-        ("", None),
+        ("", []),
         (
             "https://github.com/someone/book",
-            "https://mybinder.org/v2/gh/someone/book/main?urlpath=lab/tree/notebooks/syntax.ipynb",
+            [
+                "https://mybinder.org/v2/gh/someone/book/main?urlpath=lab/tree/notebooks/syntax.ipynb",
+                "https://colab.research.google.com/github/someone/book/blob/main/notebooks/syntax.ipynb",
+            ],
+        ),
+        (
+            "https://gitlab.com/someone/book",
+            ["https://mybinder.org/v2/gl/someone%2Fbook/main?urlpath=lab/tree/notebooks/syntax.ipynb"],
         ),
     ],
 )
@@ -114,17 +121,16 @@ def test_one_setting_makes_the_buttons_that_open_a_chapter(repository, opened):
     config, header = Config(overrides={}), []
     config.html_theme_options = options
     page.add_launch_buttons(None, config)
-    parts = repository.split("/")  # the theme cuts the address so
-    known = (
-        {"github_url": "/".join(parts[:3]), "github_user": parts[-2], "github_repo": parts[-1]} if repository else {}
-    )
+    parts, provider = repository.split("/"), "gitlab" if "gitlab" in repository else "github"  # as the theme cuts it
+    names = (f"{provider}_{name}" for name in ("url", "user", "repo"))
+    known = dict(zip(names, ("/".join(parts[:3]), *parts[-2:]), strict=True)) if repository else {}
     env = SimpleNamespace(doc2path=lambda name: f"{name}.ipynb", metadata={"notebooks/syntax": {"kernelspec": {}}})
     app = SimpleNamespace(config={"html_theme_options": options}, env=env, outdir=".")
     context = known | {
         "pagename": "notebooks/syntax", "sourcename": "notebooks/syntax.ipynb", "header_buttons": header,
     }  # fmt: skip
     launch.add_launch_buttons(app, "notebooks/syntax", "page.html", context, None)
-    assert [button["url"] for menu in header for button in menu["buttons"]] == [opened] * bool(opened)
+    assert [button["url"] for menu in header for button in menu["buttons"]] == opened
 
 
 def test_binder_builds_from_the_books_own_pins():

@@ -171,7 +171,7 @@ def root(tmp_path):
     return root
 
 
-def test_the_command_writes_four_files_a_chapter_and_no_parts(root, capsys):
+def test_the_command_writes_five_files_a_chapter_and_no_parts(root, capsys):
     out = root / "material"
     assert cli.main(["teach", "attention", "--out", str(out), "--root", str(root)]) == 0
     assert "attention: 2 exercises, 15 minutes" in capsys.readouterr().out
@@ -179,11 +179,22 @@ def test_the_command_writes_four_files_a_chapter_and_no_parts(root, capsys):
     assert written == [
         "grading-key/attention.md",
         "instructor-notes/attention.md",
+        "nbgrader/nbgrader_config.py",
+        "nbgrader/source/attention/attention.ipynb",
         "slides/attention.ipynb",
         "student/attention.ipynb",
     ]
     assert [name for name, _ in teach(root)] == ["syntax", "attention"]
     assert (root / "_build" / "teaching" / "student" / "syntax.ipynb").is_file()
+
+
+def test_students_of_a_published_book_may_begin_in_colab(root):
+    options = "{html_theme_options: {repository_url: 'https://github.com/someone/book'}}"
+    (root / "_config.yml").write_text(f"sphinx: {{config: {options}}}")
+    list(teach(root, ["attention"]))
+    student = nbformat.read(root / "_build" / "teaching" / "student" / "attention.ipynb", as_version=4)
+    assert "https://github.com/someone/book" in student.cells[0].source and nbformat.validate(student) is None
+    assert len(student.cells) == len(chapter().cells) + 1
 
 
 def test_mistakes_are_told_and_leave_nothing(root, capsys):
