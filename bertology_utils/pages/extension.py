@@ -114,7 +114,7 @@ PARTS: dict[str, dict[str, Part]] = {
         ),
         "data": lambda root, rows, link: run_record.data_table(rows),
         "twin": lambda root, rows, link: run_record.twin_table(rows),
-        "seeds": lambda root, rows, link: run_record.rerun_table(*run_record.reruns_of(root)),
+        "seeds": lambda root, rows, link: run_record.rerun_table(*run_record.reruns_of(root), rows),
         "intervals": lambda root, rows, link: run_record.interval_table(run_record.reruns_of(root)[1]),
         "processors": lambda root, rows, link: run_record.processor_table(processors.read(root / processors.PATH)),
         "calibration": lambda root, rows, link: run_record.calibration_table(root / calibration.PATH),

@@ -13,7 +13,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_text, write_text
 from bertology_utils.pages import emergence, specimens, tallies
 from bertology_utils.pages.contents import Row, is_tested, is_trained, result_of, verdict_of
-from bertology_utils.pages.run_record import reruns_of
+from bertology_utils.pages.run_record import foretold, reruns_of
 from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.templates import render
 from bertology_utils.verdicts.cards import LOOKS
@@ -46,6 +46,8 @@ def write_numbers(readme: Path, root: Path, rows: Sequence[Row]) -> None:
 def numbers(root: Path, rows: Sequence[Row]) -> str:
     """The table and the sentences below it; what was not run is left out."""
     compared = partial(comparison, rows)
+    again, checks = reruns_of(root)
+    moved = moving(again, checks)
     untrained = {(str(r["model"]), str(r["profile"])) for row in rows for r in row.results if not is_trained(r)}
     body = [compared((BODY, profile), (SECOND, profile)) for profile in (LIVE, FULL)]
     ladder = [emergence.outcomes(rows, emergence.columns_of(root), profile) for profile in (LIVE, FULL)]
@@ -69,8 +71,9 @@ def numbers(root: Path, rows: Sequence[Row]) -> str:
             for run in sorted(untrained)
         ],
         in_place=tallies.twins_in_place(rows, chooser(DEFAULT_MODEL, LIVE)),
-        flips=flips(reruns_of(root)[0]),
-        moved=flips(moving(*reruns_of(root))),
+        flips=flips(again),
+        moved=flips(moved),
+        foretold=foretold(rows, moved),
         body=[pair for pair in zip(("generated", "real"), body, strict=True) if pair[1]],
         ladder=[(emergence.replicating(found), len(emergence.common_claims(found))) for found in ladder],
         seeds=emergence.seed_sentence(emergence.outcomes(rows, emergence.seeds_of(root))),

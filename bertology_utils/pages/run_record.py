@@ -20,7 +20,7 @@ from bertology_utils.project import CHAPTERS
 from bertology_utils.templates import chapter_title, render, share
 from bertology_utils.verdicts import calibration, processors, reruns
 from bertology_utils.verdicts.claims import load_claims
-from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_TESTABLE, REPLICATES
+from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_TESTABLE, REPLICATES, ClauseResult
 from bertology_utils.verdicts.reruns import DECIDED, IntervalCheck, Verdict, flips, typical_spread
 
 SPEED = Path("results") / "bench.json"
@@ -70,7 +70,20 @@ def reruns_of(root: Path) -> tuple[list[Verdict], list[IntervalCheck]]:
     return found, reruns.current_checks(read_rows(root / reruns.CHECKS, IntervalCheck), found)
 
 
-def rerun_table(verdicts: Sequence[Verdict], checks: Sequence[IntervalCheck]) -> str:
+def foretold(rows: Sequence[Row], moved: Sequence[Verdict]) -> float:
+    """The share of verdicts that the intervals of the first run alone let differ from their claim's majority."""
+    known = {(v.claim, v.model, v.profile) for v in moved}
+    clauses = [
+        [ClauseResult(**clause) for clause in found["clauses"]]
+        for row in rows
+        for found in row.results
+        if found.get("clauses") and (row.claim.id, found.get("model"), found.get("profile")) in known
+    ]
+    seeds = flips(moved).seeds
+    return reruns.expected_flips(clauses, seeds) / (seeds * len(clauses)) if clauses else 0.0
+
+
+def rerun_table(verdicts: Sequence[Verdict], checks: Sequence[IntervalCheck], rows: Sequence[Row]) -> str:
     """How many verdicts other seeds flip, by chapter and in all; empty where nothing was run again."""
 
     def cells(mine: Sequence[Verdict]) -> Line:
@@ -78,7 +91,8 @@ def rerun_table(verdicts: Sequence[Verdict], checks: Sequence[IntervalCheck]) ->
         shares = share(found.flipped, found.verdicts), share(moved.flipped, moved.verdicts)
         return found.claims, found.seeds, *shares, share(found.opposed, found.verdicts)
 
-    return _part("seeds.html", grouped(verdicts, attrgetter(*RUN), cells))
+    share_foretold = f"{foretold(rows, reruns.moving(verdicts, checks)):.1%}"
+    return _part("seeds.html", grouped(verdicts, attrgetter(*RUN), cells), foretold=share_foretold)
 
 
 def interval_table(checks: Sequence[IntervalCheck]) -> str:

@@ -9,7 +9,7 @@ training and test words does not depend on it. The verdicts are kept in
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
@@ -20,7 +20,16 @@ from scipy import stats
 from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.project import Job, plan
 from bertology_utils.statistics import LEVEL, ROUNDING
-from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, REPLICATES, WEAKER
+from bertology_utils.verdicts.predictions import (
+    CONTRADICTS,
+    NOT_SPECIFIC,
+    NOT_TESTABLE,
+    REPLICATES,
+    WEAKER,
+    ClauseResult,
+    outcome,
+    overall,
+)
 from bertology_utils.verdicts.recorded import result_of
 
 PATH = Path("results") / "reruns.csv"
@@ -192,6 +201,30 @@ def flips(verdicts: Iterable[Verdict]) -> Flips:
         verdicts=sum(map(len, groups)),
         flipped=sum(map(_minority, groups)),
         opposed=sum(map(_minority, decided)),
+    )
+
+
+def expected_flips(results: Iterable[Sequence[ClauseResult]], seeds: int, draws: int = 100) -> float:
+    """How many of `seeds` verdicts a claim the intervals alone let differ from its majority, summed over claims.
+
+    Each clause's effect is drawn anew from a normal around the measured one, as wide as its error says. A claim whose
+    effect lies at its bar flips however good the intervals are; nothing is drawn of what makes it specific.
+    """
+    rng = np.random.default_rng(0)
+
+    def drawn(clause: ClauseResult) -> ClauseResult:
+        off = clause.error * rng.standard_normal()
+        low, high = clause.low + off, clause.high + off
+        return replace(clause, effect=clause.effect + off, low=low, high=high,
+                       verdict=outcome(low, high, clause.smallest))  # fmt: skip
+
+    return (
+        sum(
+            _minority([overall([drawn(clause) for clause in clauses]) for _ in range(seeds)])
+            for clauses in results
+            for _ in range(draws)
+        )
+        / draws
     )
 
 

@@ -1,6 +1,7 @@
 """Reruns: where they lie, what is kept of them, and flips counted by hand."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -21,6 +22,7 @@ from bertology_utils.running import runner
 from bertology_utils.running.execution import Outcome
 from bertology_utils.tuning.training import run_seeds
 from bertology_utils.verdicts import reruns
+from bertology_utils.verdicts.predictions import ClauseResult
 from bertology_utils.verdicts.recorded import recorded_path
 
 
@@ -142,6 +144,16 @@ def test_few_reruns_leave_some_spreads_far_off_by_chance(tmp_path):
     assert f"{far:.0%}" in ("5%", "6%", "7%") and "<td>6.1%</td>" in interval_table(checks)
 
 
+@pytest.mark.parametrize("effect", [0.3, 0.5])
+def test_an_effect_at_its_bar_flips_as_often_as_its_interval_says(effect):
+    at_bar = ClauseResult("x > 0", 0, 0, effect, effect - 0.0196, effect + 0.0196, effect, "", error=0.01)
+    noise = np.random.default_rng(1).standard_normal((4000, 5))
+    words = np.digitize(noise, [-1.96, 1.96])  # below its bar, at it, beyond it
+    plain = np.mean([5 - max(Counter(row).values()) for row in words])
+    assert reruns.expected_flips([[at_bar]], seeds=5, draws=2000) == pytest.approx(plain, abs=0.04)
+    assert reruns.expected_flips([[replace(at_bar, smallest=0.1)]], seeds=5) == 0
+
+
 def test_smoke_runs_and_missing_records_are_refused(tmp_path, capsys):
     root = make_project(tmp_path)
     add_notebook(root, "syntax", "1 + 1")
@@ -155,9 +167,9 @@ def test_the_run_record_shows_shares(tmp_path):
     found = runs("a", "replicates", "replicates", "contradicts", "underpowered")
     still = runs("b", "replicates", "replicates", "replicates", "replicates")
     moved = reruns.IntervalCheck("syntax", "a", "x > 0", found[0].model, found[0].profile, 4, 1.0, 1.0)
-    html = rerun_table([*found, *still], [moved])
+    html = rerun_table([*found, *still], [moved], [])
     assert Balance(html).open == [] and "2 (25.0%)" in html and "2 (50.0%)" in html and "1 (12.5%)" in html
-    assert rerun_table([], []) == "" == twin_table([])
+    assert rerun_table([], [], []) == "" == twin_table([])
 
     words = {"a": "replicates", "b": "underpowered", "c": "replicates", "d": "not testable here"}
     found = [
