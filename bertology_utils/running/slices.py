@@ -32,7 +32,7 @@ def slice_for(notebook: nbformat.NotebookNode, claims: Iterable[str]) -> nbforma
         if not places:
             raise BertologyError(f"No cell of this chapter tests the claim '{claim}'.")
         targets |= places
-    kept = _needed(trees, targets) | {
+    kept = needed_cells(trees, targets) | {
         i for i, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", [])
     }
     return nbformat.from_dict(dict(notebook) | {"cells": [cells[place] for place in sorted(kept)]})
@@ -42,10 +42,10 @@ def _judging_places(trees: list[ast.Module], claim: str) -> set[int]:
     """Cells that call something with the claim's name, else those that judge claims whose names are given elsewhere."""
     direct = {place for place, tree in enumerate(trees) if claim in _arguments(tree)}
     judging = {place for place, tree in enumerate(trees) if _chapter_calls(tree) & JUDGING}
-    return direct or {p for p in judging if any(claim in _texts(trees[i]) for i in _needed(trees, {p}))}
+    return direct or {p for p in judging if any(claim in _texts(trees[i]) for i in needed_cells(trees, {p}))}
 
 
-def _needed(trees: list[ast.Module], targets: set[int]) -> set[int]:
+def needed_cells(trees: list[ast.Module], targets: set[int]) -> set[int]:
     """Places of the targets and of all cells whose values reach them."""
     kept, open_names = set(), set()
     fixed = {CHAPTER}.union(*map(_imported, trees))

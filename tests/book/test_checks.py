@@ -52,7 +52,7 @@ def test_what_is_asked_for_is_what_the_solution_alone_leaves(chapter, check):
 def test_the_solution_passes_and_an_empty_answer_does_not(chapter, check):
     cells = code_cells(chapter, check)
     (test,) = (place for place, cell in enumerate(cells) if kind(cell, check) == "check")
-    needed = sorted(slices._needed([ast.parse(cell.source) for cell in cells], {test}) - {test})
+    needed = sorted(slices.needed_cells([ast.parse(cell.source) for cell in cells], {test}) - {test})
     found: dict[str, object] = {}
     for place in needed:
         source = cells[place].source
