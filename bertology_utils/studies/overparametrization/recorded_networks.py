@@ -27,7 +27,7 @@ from bertology_utils.verdicts.published import published
 NETWORKS = ("s_good", "s_random", "s_bad", "m_good", "m_random", "m_bad")
 READERS = {"majority": "answers alone", "bag": "bag of words", "recurrent": "recurrent", "contextual": "on its layers"}
 LEAST = 3  # seeds that an interval needs
-OFTEN = 0.8  # of all runs in which a super-survivor is left
+OFTEN = 0.8  # of the tasks in which a super-survivor is left
 Samples = dict[str, np.ndarray]
 
 
@@ -91,19 +91,21 @@ class Recorded:
 
     def overlap(self, specimen: Specimen, first: str, second: str) -> dict[str, UnitSamples]:
         """`subnetworks.task_overlap` of the good networks' heads of two tasks, and how well each was learnt."""
-        heads = [self._of_task(specimen.identity, task, "s_good", "heads") for task in (first, second)]
+        heads = [self._of_task(specimen.identity, task, "s_good", "heads", [first, second]) for task in (first, second)]
         known = [self._means(specimen.identity, [task], [FULL])[FULL] for task in (first, second)]
         return nets.task_overlap(*heads) | {"first_task": known[0], "second_task": known[1]}
 
     def patterns(self, eager: Specimen, sentences: Sequence[Words]) -> Samples:
-        """The share of a head's maps without a simple pattern: of all heads, and of those that nearly always survive.
+        """The share of maps without a simple pattern, of all `heads` (sentences,), of `survivors` (seeds, sentences).
 
-        Where fewer than two heads survive so often, the two that do most often.
+        A seed's survivors are the heads that are left in at least four of the five tasks, or the two that are left most
+        often. All heads there are were measured: what was drawn are runs and sentences.
         """
-        often = self._survival(eager.identity).ravel()
-        shares = (map_patterns(eager, sentences) == PATTERNS.index("heterogeneous")).mean(0).ravel()
-        bar = min(OFTEN, np.sort(often)[-2])
-        return {"survivors": shares[often >= bar], "heads": shares}
+        shapeless = map_patterns(eager, sentences) == PATTERNS.index("heterogeneous")
+        maps = shapeless.reshape(len(shapeless), -1).astype(float)
+        often = np.mean([self._of_task(eager.identity, task, "s_good", "heads") for task in TASKS], axis=0)
+        kept = [share >= min(OFTEN, np.sort(share)[-2]) for share in often]
+        return {"survivors": np.stack([maps[:, heads].mean(1) for heads in kept]), "heads": maps.mean(1)}
 
     # ------------------------------------------------------------ what a page shows
 
@@ -165,9 +167,9 @@ class Recorded:
         means = mine.groupby(["network", "seed"])[state].mean()
         return {network: per_seed(means[network].loc[seeds].to_numpy()) for network in networks}
 
-    def _of_task(self, identity: str, task: str, network: str, column: str) -> np.ndarray:
-        """What stands in a column, a row a seed: booleans of which parts are left, or numbers."""
-        seeds = self._common(identity, [network])
+    def _of_task(self, identity: str, task: str, network: str, column: str, tasks: Sequence[str] = TASKS) -> np.ndarray:
+        """What stands in a column, a row a seed that has all `tasks`: booleans of which parts are left, or numbers."""
+        seeds = self._common(identity, [network], tasks)
         mine = self.frame[(self.frame["model"] == identity) & (self.frame["network"] == network)]
         lines = mine[mine["task"] == task].set_index("seed")[column].loc[seeds]
         read = numbers if column in ("importance", "weights") else lambda text: np.array(list(text)) == "1"

@@ -76,6 +76,14 @@ def test_a_page_is_about_the_specimen_or_the_first_model_of_the_file(recorded, t
     assert Recorded.read(replace(tiny, name="another")).named == tiny.identity
 
 
+def test_survivors_are_held_against_all_heads(recorded, tiny, monkeypatch) -> None:
+    codes = np.array([[[5, 0], [5, 0]], [[5, 5], [0, 0]]])  # of two inputs; 5 has no simple pattern
+    monkeypatch.setattr("bertology_utils.studies.overparametrization.recorded_networks.map_patterns", lambda *_: codes)
+    found = recorded.patterns(tiny, [])
+    assert found["heads"].tolist() == [0.5, 0.5]
+    assert found["survivors"].tolist() == [[0.5, 1.0]] * 3  # the first two heads, in every seed
+
+
 @pytest.mark.parametrize("task", ["number", lottery.GRADED])
 def test_readers_learn_the_same_examples(tiny, task) -> None:
     train, _, test = lottery.drawn(task, 0, PLAN)
