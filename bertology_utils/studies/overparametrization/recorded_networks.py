@@ -25,7 +25,12 @@ from bertology_utils.text import Words
 from bertology_utils.verdicts.published import published
 
 NETWORKS = ("s_good", "s_random", "s_bad", "m_good", "m_random", "m_bad")
-READERS = {"majority": "answers alone", "bag": "bag of words", "recurrent": "recurrent", "contextual": "on its layers"}
+READERS = {
+    "majority": "answers alone",
+    "bag": "bag of words",
+    "recurrent": "recurrent",
+    "contextual": "recurrent on its layers",
+}
 LEAST = 3  # seeds that an interval needs
 OFTEN = 0.8  # of the tasks in which a super-survivor is left
 Samples = dict[str, np.ndarray]
