@@ -114,9 +114,16 @@ class Recorded:
 
     # ------------------------------------------------------------ what a page shows
 
-    def survival(self, layers: int) -> np.ndarray:
-        """In which share of the runs, of all tasks and seeds, a head is in the good network: (layers, heads)."""
-        return self._survival(self.named).reshape(layers, -1)
+    def survival(self) -> np.ndarray:
+        """In which share of the runs, of all tasks and seeds, a head is in the good network: (layers, heads).
+
+        Of the model that the page is about, which has a feed-forward part a layer.
+        """
+        heads, parts = (
+            np.concatenate([self._of_task(self.named, task, "s_good", column) for task in TASKS]).mean(0)
+            for column in ("heads", "feed_forward")
+        )
+        return heads.reshape(len(parts), -1)
 
     def bars(self) -> dict[str, dict[str, np.ndarray]]:
         """Mean scores over tasks by network, pruned and tuned again: samples over seeds."""
@@ -179,9 +186,6 @@ class Recorded:
         lines = mine[mine["task"] == task].set_index("seed")[column].loc[seeds]
         read = numbers if column in ("importance", "weights") else lambda text: np.array(list(text)) == "1"
         return np.stack([read(line) for line in lines])
-
-    def _survival(self, identity: str) -> np.ndarray:
-        return np.concatenate([self._of_task(identity, task, "s_good", "heads") for task in TASKS]).mean(0)
 
 
 def published_networks() -> dict[str, float]:

@@ -67,7 +67,7 @@ def test_equal_survivors_agree_fully(recorded, tiny) -> None:
 
 def test_a_page_is_about_the_specimen_or_the_first_model_of_the_file(recorded, tiny, monkeypatch) -> None:
     assert recorded.who == f"{tiny.name}, 3 seeds, 5 tasks"
-    assert recorded.survival(2).tolist() == [[1, 1], [0, 0]]
+    assert recorded.survival().tolist() == [[1, 1], [0, 0]]
     assert recorded.left() == {"heads": 0.75, "parts": 1.0, "weights": pytest.approx(0.45)}
     assert recorded.by_task().shape == (len(NETWORKS) + len(READERS) + 1, len(lottery.TASKS))
     assert set(recorded.bars()["s-good"]) == {"pruned", "retrained"} and recorded.references()["recurrent"] > 0.5
