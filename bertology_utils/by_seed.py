@@ -8,27 +8,27 @@ import torch
 from transformers.utils import logging
 
 
-def run_seeds(work: Callable[[int, Sequence], None], todo: Sequence[tuple], jobs: int) -> None:
-    """Calls `work(seed, items)` for every seed of `todo`, whose entries end in their seed; `jobs` seeds at a time.
+def run_seeds(work: Callable[[int, Sequence[str]], None], todo: Sequence[tuple[str, int]], jobs: int) -> None:
+    """Calls `work(seed, names)` for every seed of `todo`, pairs of name and seed; `jobs` seeds at a time.
 
-    work: of a module, so that a worker finds it; it keeps what it measures itself, item by item.
+    work: of a module, so that a worker finds it; it keeps what it measures itself, name by name.
     """
-    of_seed: dict[int, list] = {}
-    for *item, seed in todo:
-        of_seed.setdefault(seed, []).append(item[0] if len(item) == 1 else tuple(item))
+    of_seed: dict[int, list[str]] = {}
+    for name, seed in todo:
+        of_seed.setdefault(seed, []).append(name)
     if jobs == 1:
-        for seed, items in of_seed.items():
-            _prepared(work, seed, items)
+        for seed, names in of_seed.items():
+            _prepared(work, seed, names)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for done in as_completed(pool.submit(_prepared, work, *entry) for entry in of_seed.items()):
             done.result()
 
 
-def _prepared(work: Callable[[int, Sequence], None], seed: int, items: Sequence) -> None:
+def _prepared(work: Callable[[int, Sequence[str]], None], seed: int, names: Sequence[str]) -> None:
     torch.set_num_threads(1)
     logging.disable_progress_bar()  # of models that are loaded: a worker has settings of its own
-    work(seed, items)
+    work(seed, names)
 
 
 def orphaned() -> bool:

@@ -1,5 +1,6 @@
 """Recorded studies run seed after seed, or several at a time, with the same calls."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,6 @@ def note(folder: Path, seed: int, items: list) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_each_seed_gets_its_items_once(tmp_path, jobs) -> None:
-    from functools import partial
-
     run_seeds(partial(note, tmp_path), [("a", 0), ("b", 0), ("a", 1)], jobs)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"0": "a,b", "1": "a"}
 

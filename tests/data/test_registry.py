@@ -66,13 +66,9 @@ FILES = {
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, data_folder):
     for name, text in FILES.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    monkeypatch.setenv(data.FOLDER_VARIABLE, str(tmp_path))
-    monkeypatch.delenv(data.ORDER_VARIABLE, raising=False)
+        data_folder(name, text)
     return tmp_path
 
 

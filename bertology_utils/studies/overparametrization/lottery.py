@@ -37,7 +37,7 @@ from bertology_utils.tuning.training import (
 
 GRADED = "shared parts"
 TASKS = ("number", "agreeing number", "tense", "paraphrase", GRADED)
-FIRST_SEED = 1000  # the first ones served to choose the plan
+FIRST_SEED = 1000  # of the recorded runs: the first ones served to choose the plan
 LONGEST = 40  # steps: about a seventieth of the weights is left then
 Parts = dict[str, Tensor]  # what is left: heads (layers, heads) and feed_forward (1, layers), booleans
 
@@ -95,10 +95,7 @@ def examples(name: str, n: int, seed: int, split: str) -> Examples:
 
 
 def drawn(name: str, seed: int, plan: Plan) -> tuple[Examples, Examples, Examples]:
-    """To train, to prune on and to test: pruning is held to sentences of the training words, the scores are of others.
-
-    Seeds count from `FIRST_SEED` on.
-    """
+    """To train, to prune on and to test: pruning is held to sentences of the training words, scores are of others."""
     train = examples(name, plan.train, 2 * seed, "train")
     held = examples(name, plan.held, 2 * seed + 1, "train")
     return train, held, examples(name, plan.test, seed, "test")

@@ -59,12 +59,9 @@ def units(specimen: Specimen, task: str, seed: int, plan: Plan) -> list[Unit]:
         "s_good": _bits(found.good),
         "m_good": {"weights": _text(found.weights)},
     }
-    line = partial(_unit, specimen, task, seed)
-    whole = line(FULL, found.full, found.full, **kept[FULL])
-    return [
-        whole,
-        *(line(name, found.pruned[name], found.retrained[name], **kept.get(name, {})) for name in found.pruned),
-    ]
+    scores = {FULL: (found.full, found.full)}
+    scores |= {name: (found.pruned[name], found.retrained[name]) for name in found.pruned}
+    return [_unit(specimen, task, seed, name, *own, **kept.get(name, {})) for name, own in scores.items()]
 
 
 def reader_units(specimen: Specimen, task: str, seed: int, plan: Plan) -> list[Unit]:

@@ -15,7 +15,7 @@ import pandas as pd
 from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.files import read_rows
 from bertology_utils.instruments.relations import PATTERNS, map_patterns
-from bertology_utils.models import Specimen
+from bertology_utils.models import Specimen, twin
 from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import UnitSamples, per_seed
 from bertology_utils.studies.overparametrization import subnetworks as nets
@@ -52,7 +52,7 @@ class Recorded:
         if not (units := read_rows(find_root() / PATH, Unit)):
             raise BertologyError(f"{PATH} is missing: `bertology study subnetworks` makes it.")
         known = dict.fromkeys(unit.model for unit in units if not unit.model.startswith(RANDOM_PREFIX))
-        return cls(units, specimen.identity if specimen.identity in known else next(iter(known)))
+        return cls(units, specimen.identity if specimen.identity in known else next(iter(known), units[0].model))
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -74,8 +74,8 @@ class Recorded:
         found = self._means(specimen.identity, tasks, [FULL, *NETWORKS, *READERS])
         if specimen.is_random:
             return found | {"random_init": found["m_random"]}
-        untrained = self._identity_of(f"{RANDOM_PREFIX}{specimen.name}")
-        return found | {"random_init": self._means(untrained, tasks, ["s_random"])["s_random"]}
+        untrained = self._means(twin(specimen).identity, tasks, ["s_random"])
+        return found | {"random_init": untrained["s_random"]}
 
     def graded(self, specimen: Specimen) -> Samples:
         """`scores` of the graded task alone, under names of their own."""
@@ -133,8 +133,7 @@ class Recorded:
     def references(self) -> dict[str, float]:
         """Mean scores over tasks and seeds of the whole model and of each reader."""
         found = self._means(self.named, TASKS, [FULL, *READERS])
-        names = {FULL: "whole model"} | READERS
-        return {names[name]: float(np.mean(scores)) for name, scores in found.items()}
+        return {label(name): float(np.mean(scores)) for name, scores in found.items()}
 
     def by_task(self) -> pd.DataFrame:
         """Mean scores over seeds, tuned again: a line a network or reader, a column a task."""
@@ -152,9 +151,6 @@ class Recorded:
         return {name: float(np.mean(shares)) for name, shares in every.items()}
 
     # ------------------------------------------------------------ the lines
-
-    def _identity_of(self, name: str) -> str:
-        return next((unit.model for unit in self.units if unit.model.startswith(f"{name} ")), name)
 
     def _seeds(self, identity: str, network: str, tasks: Sequence[str] = TASKS) -> list[int]:
         """Those with a line of the network for every task."""
@@ -195,4 +191,4 @@ def published_networks() -> dict[str, float]:
 
 def label(name: str) -> str:
     """A network's name as a page has it."""
-    return READERS.get(name, {FULL: "whole model"}.get(name, name.replace("_", "-")))
+    return ({FULL: "whole model"} | READERS).get(name, name.replace("_", "-"))

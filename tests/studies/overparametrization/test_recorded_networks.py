@@ -7,6 +7,7 @@ import pytest
 
 from bertology_utils.absent import Absent, asked
 from bertology_utils.files import read_rows
+from bertology_utils.models import twin
 from bertology_utils.studies.overparametrization import lottery, networks_file, readers
 from bertology_utils.studies.overparametrization.networks_file import FULL, NOTHING, Unit
 from bertology_utils.studies.overparametrization.recorded_networks import NETWORKS, READERS, Recorded
@@ -27,7 +28,7 @@ def planted(model: str, seeds: int, lead: float = 0.0) -> list[Unit]:
 
 @pytest.fixture
 def recorded(tiny):
-    return Recorded([*planted(tiny.identity, 3, 0.2), *planted(f"random:{tiny.name} 0", 3)], tiny.identity)
+    return Recorded([*planted(tiny.identity, 3, 0.2), *planted(twin(tiny).identity, 3)], tiny.identity)
 
 
 def test_a_run_is_written_once_and_not_measured_again(tiny, tmp_path, monkeypatch, capsys) -> None:
