@@ -31,6 +31,7 @@ READERS = {
     "recurrent": "recurrent",
     "contextual": "recurrent on its layers",
 }
+EVERY = (FULL, *NETWORKS, *READERS)
 LEAST = 3  # seeds that an interval needs
 OFTEN = 0.8  # of the tasks in which a super-survivor is left
 Samples = dict[str, np.ndarray]
@@ -60,8 +61,9 @@ class Recorded:
 
     @property
     def who(self) -> str:
-        """Whose runs are shown: a name and how many seeds."""
-        return f"{self.named.rpartition(' ')[0]}, {len(self._seeds(self.named, FULL))} seeds, {len(TASKS)} tasks"
+        """Whose runs are shown: a name and how many seeds have all that is measured."""
+        seeds = self._complete(self.named, EVERY)
+        return f"{self.named.rpartition(' ')[0]}, {len(seeds)} seeds, {len(TASKS)} tasks"
 
     # ------------------------------------------------------------ samples
 
@@ -71,7 +73,7 @@ class Recorded:
         random_init is an untrained model's random network of whole parts; for an untrained one, of single weights.
         Raises NotAskable where the specimen's own weights have fewer than three seeds.
         """
-        found = self._means(specimen.identity, tasks, [FULL, *NETWORKS, *READERS])
+        found = self._means(specimen.identity, tasks, EVERY)
         if specimen.is_random:
             return found | {"random_init": found["m_random"]}
         untrained = self._means(twin(specimen).identity, tasks, ["s_random"])
@@ -139,8 +141,7 @@ class Recorded:
         """Mean scores over seeds, tuned again: a line a network or reader, a column a task."""
         mine = self.frame[self.frame["model"] == self.named]
         table = mine.groupby(["network", "task"])["retrained"].mean().unstack("task").round(2)
-        order = [FULL, *NETWORKS, *READERS]
-        return table.loc[[name for name in order if name in table.index], list(TASKS)].rename(index=label)
+        return table.loc[[name for name in EVERY if name in table.index], list(TASKS)].rename(index=label)
 
     def left(self) -> dict[str, float]:
         """Where pruning stops, means over runs: shares of `heads`, of feed-forward `parts`, and of `weights`."""
@@ -152,14 +153,17 @@ class Recorded:
 
     # ------------------------------------------------------------ the lines
 
-    def _seeds(self, identity: str, network: str, tasks: Sequence[str] = TASKS) -> list[int]:
+    def _seeds(self, identity: str, network: str, tasks: Sequence[str]) -> set[int]:
         """Those with a line of the network for every task."""
         mine = self.frame[(self.frame["model"] == identity) & (self.frame["network"] == network)]
         counts = mine[mine["task"].isin(tasks)].groupby("seed")["task"].nunique()
-        return sorted(counts[counts == len(tasks)].index)
+        return set(counts[counts == len(tasks)].index)
+
+    def _complete(self, identity: str, networks: Sequence[str], tasks: Sequence[str] = TASKS) -> list[int]:
+        return sorted(set.intersection(*(self._seeds(identity, network, tasks) for network in networks)))
 
     def _common(self, identity: str, networks: Sequence[str], tasks: Sequence[str] = TASKS) -> list[int]:
-        seeds = sorted(set.intersection(*(set(self._seeds(identity, network, tasks)) for network in networks)))
+        seeds = self._complete(identity, networks, tasks)
         if len(seeds) < LEAST:
             raise NotAskable(
                 f"{len(seeds)} of {LEAST} seeds are recorded for {identity.rpartition(' ')[0] or identity}; "
