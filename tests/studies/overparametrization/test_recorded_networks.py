@@ -11,6 +11,8 @@ from bertology_utils.models import twin
 from bertology_utils.studies.overparametrization import lottery, networks_file, readers
 from bertology_utils.studies.overparametrization.networks_file import FULL, NOTHING, Unit
 from bertology_utils.studies.overparametrization.recorded_networks import NETWORKS, READERS, Recorded
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.judging import judge_claim, needed
 
 PLAN = lottery.Plan(train=12, held=8, test=12, epochs=1, step=0.25)
 
@@ -50,6 +52,30 @@ def test_means_are_over_tasks_and_one_value_a_seed(recorded, tiny) -> None:
     assert np.ravel(scores["s_good"]) == pytest.approx([0.8, 0.81, 0.82])
     assert np.ravel(scores["random_init"]) == pytest.approx([0.6, 0.61, 0.62])
     assert set(recorded.graded(tiny)) == {f"graded_{name}" for name in scores}
+
+
+@pytest.mark.parametrize(
+    ("claim", "sample", "leads"),
+    [
+        ("m-pruning-ordering", Recorded.scores, {FULL: 0.3, "m_good": 0.3, "m_random": 0.1}),
+        ("s-pruning-ordering", Recorded.scores, {FULL: 0.3, "s_good": 0.1, "s_random": 0.1}),
+        ("lottery-all-tickets-win", Recorded.scores, {FULL: 0.3, "s_random": 0.25, "s_bad": 0.25}),
+        ("bad-s-subnets-not-bad", Recorded.scores, {FULL: 0.3, "s_bad": 0.2, "contextual": 0.2}),
+        ("regression-tasks-m-vs-s", Recorded.graded, {FULL: 0.3, "s_bad": 0.3}),
+    ],
+)
+def test_a_planted_effect_replicates_and_none_is_refuted(tiny, claim, sample, leads) -> None:
+    rng, verdicts = np.random.default_rng(0), []
+
+    def runs_of(specimen, leads: dict[str, float]) -> list[Unit]:
+        shifted = lambda unit: 0.6 + leads.get(unit.network, 0) + rng.normal(0, 0.002)  # noqa: E731 - one line, used once
+        return [replace(unit, retrained=shifted(unit)) for unit in planted(specimen.identity, 6)]
+
+    for own in (leads, {FULL: 0.3}):
+        runs = Recorded([*runs_of(tiny, own), *runs_of(twin(tiny), {FULL: -0.1})], tiny.identity)
+        sides = [needed(claim_by_id(claim), sample(runs, specimen)) for specimen in (tiny, twin(tiny))]
+        verdicts.append(judge_claim(claim_by_id(claim), sides[0], sides[1:]).verdict)
+    assert verdicts == ["replicates", "contradicts"]
 
 
 def test_weights_without_three_seeds_are_not_asked(tiny) -> None:
