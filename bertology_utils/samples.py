@@ -91,12 +91,12 @@ def by_unit(values: Sequence[float] | np.ndarray, units: Sequence[str] | Sequenc
     return _made_of(np.apply_along_axis(of_row, -1, values), values.shape[-1], _zeros_and_ones(values))
 
 
-def per_seed(values: Sequence[float] | np.ndarray) -> UnitSamples:
-    """One value a seed, such as a loss or a variance: (seeds,) to (seeds, 1)."""
+def per_seed(values: Sequence[float] | np.ndarray, items: int = 1) -> UnitSamples:
+    """One value a seed, such as a loss or a variance, or a share of so many `items`: (seeds,) to (seeds, 1)."""
     values = np.asarray(values, dtype=float)
     if values.ndim != 1:
         raise BertologyError(f"One value a seed is expected, not {values.shape}.")
-    return _made_of(values[:, None], 1)
+    return _made_of(values[:, None], items)
 
 
 def census(values: Sequence[float] | np.ndarray) -> UnitSamples:

@@ -18,6 +18,7 @@ from bertology_utils.instruments.attention import head_distances, head_statistic
 from bertology_utils.models import load
 from bertology_utils.studies.attention import evidence as attention_evidence
 from bertology_utils.studies.embeddings import input_slots as slots
+from bertology_utils.studies.overparametrization import lottery
 from bertology_utils.studies.overparametrization import subnetworks as nets
 from bertology_utils.studies.overview import anatomy, probe_limits
 from bertology_utils.studies.syntax import triggers
@@ -69,13 +70,15 @@ def test_what_overparametrization_calls(eager):
 
 def test_subnetworks_need_blocks_with_weights_of_their_own(specimen):
     run = finetune(specimen, EXAMPLES, EXAMPLES, epochs=1)
-    scores = torch.rand(specimen.layers, specimen.heads, generator=torch.Generator().manual_seed(0))
     if not changes.blocks_have_own_weights(specimen.encoder):
+        parts = lottery.whole(run)
+        parts["heads"][0, 0] = False
         with pytest.raises(BertologyError, match="share their weights"):
-            nets.subnetworks(run, scores)
+            lottery.part_masks(run, parts)
         return
-    for masks in nets.subnetworks(run, scores).values():
-        assert nets.score_pruned(run, EXAMPLES, masks).shape == (4,)
+    *_, parts = lottery.s_steps(run, EXAMPLES, lottery.Plan(step=0.5), 0.5)
+    for masks in lottery.six(run, parts, lottery.magnitude_masks(specimen.encoder, 0.5), 0).values():
+        assert 0 <= lottery.score_with(run, EXAMPLES, masks) <= 1
         assert finetune(specimen, EXAMPLES, EXAMPLES, epochs=1, masks=masks).correct.shape == (4,)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from bertology_utils import samples
 from bertology_utils.estimation import Linear
 from bertology_utils.samples import UnitSamples, by_unit, item_count, unpacked
 from bertology_utils.verdicts.claims import load_claims
@@ -67,8 +68,10 @@ def is_share(sample: np.ndarray) -> bool:
 def like(sample: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Rights and wrongs in place of a sample's values, in its design: (..., items) to its shape."""
     items, units = item_count(sample), sample.shape[-1]
-    if items == units or units == 1:
-        return (right if items == units else right.mean(-1, keepdims=True)).view(UnitSamples)
+    if units == 1:
+        return samples.like(sample, right.mean(-1, keepdims=True))
+    if items == units:
+        return right.view(UnitSamples)
     return by_unit(right, np.arange(items) * units // items)
 
 
@@ -83,10 +86,10 @@ def lead_of_number(clause: Clause) -> float:
 
 
 def cases():
-    samples = live_samples()
+    kept = live_samples()
     for claim in TESTED:
         for clause in bars(claim):
-            sample = samples.get(claim.id, {}).get(clause.left.id)
+            sample = kept.get(claim.id, {}).get(clause.left.id)
             if sample is not None and is_share(sample):
                 yield claim, clause, sample
 

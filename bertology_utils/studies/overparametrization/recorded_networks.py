@@ -19,7 +19,7 @@ from bertology_utils.models import Specimen, twin
 from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import UnitSamples, per_seed
 from bertology_utils.studies.overparametrization import subnetworks as nets
-from bertology_utils.studies.overparametrization.lottery import GRADED, TASKS
+from bertology_utils.studies.overparametrization.lottery import GRADED, TASKS, Plan
 from bertology_utils.studies.overparametrization.networks_file import FULL, PATH, Unit, numbers
 from bertology_utils.text import Words
 from bertology_utils.verdicts.published import published
@@ -177,7 +177,8 @@ class Recorded:
         seeds = self._common(identity, networks, tasks)
         mine = self.frame[(self.frame["model"] == identity) & self.frame["task"].isin(tasks)]
         means = mine.groupby(["network", "seed"])[state].mean()
-        return {network: per_seed(means[network].loc[seeds].to_numpy()) for network in networks}
+        answers = Plan().test * len(tasks)
+        return {network: per_seed(means[network].loc[seeds].to_numpy(), answers) for network in networks}
 
     def _of_task(self, identity: str, task: str, network: str, column: str, tasks: Sequence[str] = TASKS) -> np.ndarray:
         """What stands in a column, a row a seed that has all `tasks`: booleans of which parts are left, or numbers."""
