@@ -107,8 +107,9 @@ def census(values: Sequence[float] | np.ndarray) -> UnitSamples:
 
 
 def is_binary(array: np.ndarray) -> bool:
-    """Whether the values are rights and wrongs, or units of such."""
-    return array.ndim > 0 and (getattr(array, "binary", False) or _zeros_and_ones(array))
+    """Whether the values are rights and wrongs, or units of such; a mean of several items is neither, even at 1."""
+    alone = array.ndim > 0 and item_count(array) == array.shape[-1]
+    return array.ndim > 0 and (getattr(array, "binary", False) or (alone and _zeros_and_ones(array)))
 
 
 def of_single_items(array: np.ndarray) -> bool:

@@ -86,3 +86,7 @@ def test_a_record_gives_samples_back(name):
 def test_rights_and_wrongs_cost_a_bit_each():
     sample = np.random.default_rng(0).integers(0, 2, (5, 2000)).astype(float)
     assert len(packed(sample)["bits"]) < 1.5 * sample.size / 8
+
+
+def test_a_mean_of_many_answers_is_no_answer_even_if_all_are_right():
+    assert not is_binary(per_seed([1.0, 1.0], 400)) and is_binary(per_seed([1.0, 0.0]))
