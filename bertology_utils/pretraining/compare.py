@@ -40,7 +40,7 @@ def run_comparison(
     model is still there; a run that was broken off goes on. Rows of a recipe that was changed since give way to new
     ones. Raises BertologyError as `engine.pretrain`.
     """
-    recipes = {Path(path).stem: read_config(path) for path in configs}
+    recipes = {Path(str(path).rpartition("#")[2]).stem: read_config(path) for path in configs}  # file or variant
     digests = {name: recipe_digest(recipe) for name, recipe in recipes.items()}
     rows = _kept(out, digests)
     done = {(row["config"], str(row["seed"]), str(row["budget"])) for row in rows}
