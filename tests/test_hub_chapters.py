@@ -15,6 +15,7 @@ from bertology_utils.compression.accounting import count_parameters
 from bertology_utils.compression.outliers import outlier_dimensions
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.attention import head_distances, head_statistics, target_masks
+from bertology_utils.language.grammar import generate
 from bertology_utils.models import load
 from bertology_utils.studies.attention import evidence as attention_evidence
 from bertology_utils.studies.embeddings import input_slots as slots
@@ -49,7 +50,7 @@ def test_what_overview_calls(eager):
         assert np.isfinite(scores["loss"]).all() and len(anatomy.unigram_hits(eager, SENTENCES, targets)) == 4
     assert anatomy.operations_per_second(eager, SENTENCES) > 0
     assert not eager.has_next_sentence_head and count_parameters(eager.encoder).all > 0
-    limits = probe_limits.unused_property(eager, SENTENCES)
+    limits = probe_limits.unused_property(eager, generate(40, seed=1))
     assert np.isfinite(limits["effect"]).all()
     assert probe_limits.exclusive_or(eager, 8)["mlp"].shape[-1] == 8
 

@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 
 LEAD = 0.05  # what a task must be read above its majority label, to have a curve worth looking at
+MOST_TURNED = 2  # seeds that must agree on an item; what chance makes of larger sets would follow their number
 LOWER, UPPER = 1 / 3, 2 / 3  # bands of relative depth: low above 0 and up to L/3, middle up to 2L/3, high above
 
 
@@ -135,26 +136,36 @@ def layers_to_share(cumulative: np.ndarray, share: float = 0.8, folds: int = 6) 
 
 
 def set_right_samples(cumulative: np.ndarray) -> dict[str, np.ndarray]:
-    """Items that the upper half of the layers sets right, whichever sentences a probe was trained on: (items,).
+    """Items that the upper half of the layers sets right, whichever sentences a probe was trained on: (seeds, items).
 
-    `set_right`: one half of the seeds all miss the item at L/2, and the other half all find it at L; the mean over the
-    ways to halve the seeds. `same_depth`: the same between two halves at one depth, the mean of L/2 and L; that much
-    turns by the choice of training sentences alone. Raises ValueError for a single seed, which has no halves.
+    `set_right`: two seeds miss the item at L/2, and two others find it at L; the mean over the ways to choose them.
+    `same_depth`: the same between two pairs at one depth, the mean of L/2 and L; that much turns by the choice of
+    training sentences alone. A seed's row is its pseudo-value (the jackknife): n times the count of all n seeds less
+    n - 1 times that without it, so that an interval over seeds and items has seen how much hangs on single seeds.
+    Raises ValueError for a single seed, which has no halves.
     """
-    middle, last = cumulative[(len(cumulative) - 1) // 2], cumulative[-1]
-    return {
-        "set_right": _turned(middle, last),
-        "same_depth": (_turned(middle, middle) + _turned(last, last)) / 2,
-    }
+
+    def count(seeds: Sequence[int]) -> dict[str, np.ndarray]:
+        middle, last = cumulative[(len(cumulative) - 1) // 2][seeds], cumulative[-1][seeds]
+        return {
+            "set_right": _turned(middle, last),
+            "same_depth": (_turned(middle, middle) + _turned(last, last)) / 2,
+        }
+
+    n = cumulative.shape[1]
+    every = count(range(n))
+    if n <= MOST_TURNED * 2:  # without one of them there are no two pairs
+        return {name: values[None] for name, values in every.items()}
+    without = [count([other for other in range(n) if other != seed]) for seed in range(n)]
+    return {name: np.stack([n * every[name] - (n - 1) * rest[name] for rest in without]) for name in every}
 
 
 def _turned(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """How often two seeds are wrong `before` and two others right `after`, both (seeds, items), over all such pairs.
 
-    Two, however many seeds there are: what chance makes of larger sets would follow their number. One where there are
-    fewer than four.
+    One where there are fewer than four.
     """
-    size = min(2, len(before) // 2)
+    size = min(MOST_TURNED, len(before) // 2)
     sets = [list(chosen) for chosen in combinations(range(len(before)), size)]
     pairs = [(a, b) for a in sets for b in sets if a and not set(a) & set(b)]
     return np.stack([(1 - before[a]).prod(0) * after[b].prod(0) for a, b in pairs]).mean(0)

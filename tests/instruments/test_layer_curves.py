@@ -76,9 +76,24 @@ def test_gradual_and_sudden_gains_differ():
 def test_items_set_right_are_missed_by_half_of_the_seeds_below_and_found_by_the_other_above():
     middle, last = [[0, 0, 1], [0, 1, 1]], [[1, 1, 0], [1, 1, 0]]  # (seeds, items)
     found = curves.set_right_samples(np.array([middle, middle, last], float))
-    assert found["set_right"].tolist() == [1, 0.5, 0] and found["same_depth"].tolist() == [0, 0.25, 0]
+    assert found["set_right"].tolist() == [[1, 0.5, 0]] and found["same_depth"].tolist() == [[0, 0.25, 0]]
     with pytest.raises(ValueError, match="at least one"):
         curves.set_right_samples(np.ones((3, 1, 4)))
+
+
+def test_single_seeds_that_set_items_right_widen_the_interval():
+    rng = np.random.default_rng(1)
+
+    def samples() -> np.ndarray:
+        skill = rng.normal(0.6, 0.1, (7, 1))  # probes of other sentences differ by more than their items tell
+        return curves.set_right_samples((rng.random((3, 7, 500)) < skill).astype(float))["set_right"]
+
+    drawn = [samples() for _ in range(60)]
+    assert drawn[0].shape == (7, 500)
+    spread = np.std([values.mean() for values in drawn])
+    seen = np.mean([values.mean(1).std(ddof=1) / 7**0.5 for values in drawn])
+    over_items = np.mean([values.mean(0).std() / 500**0.5 for values in drawn])
+    assert seen == pytest.approx(spread, rel=0.35) and over_items < 0.75 * spread
 
 
 @pytest.mark.parametrize(("late", "expected"), [(0.1, REPLICATES), (0, CONTRADICTS)])

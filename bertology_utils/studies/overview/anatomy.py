@@ -6,7 +6,7 @@ layers, so that an agreement with the library shows that the arithmetic was unde
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -177,21 +177,27 @@ def without_table(specimen: Specimen, table: str) -> Iterator[None]:
 
 
 def masked_queries(
-    specimen: Specimen, sentences: Sequence[Sequence[str]], view: str = "both", seed: int = 0, each: int = 2
+    specimen: Specimen,
+    sentences: Sequence[Sequence[str]],
+    view: str = "both",
+    seed: int = 0,
+    each: int = 2,
+    among: Sequence[Collection[int]] | None = None,
 ) -> tuple[list[Query], np.ndarray]:
     """`each` randomly chosen pieces of every sentence, masked one at a time; the queries and the hidden ids (queries,).
 
-    With view "left" every later word is masked too, so that only what stands before can help; the same pieces are
-    asked for in both views.
+    `among` names the words of each sentence that may be asked for, all of them by default. With view "left" every later
+    word is masked too, so that only what stands before can help; the same pieces are asked for in both views.
     """
     if view not in VIEWS:
         raise unknown("view", view, VIEWS)
     rng = np.random.default_rng(seed)
     mask = specimen.tokenizer.mask_token_id
     queries, targets = [], []
-    for encoding in encode_words(specimen, sentences):
+    for row, encoding in enumerate(encode_words(specimen, sentences)):
         places = [i for i, word in enumerate(encoding.word_ids) if word is not None]
-        for position in rng.choice(places, size=min(each, len(places)), replace=False):
+        asked = places if among is None else [i for i in places if encoding.word_ids[i] in among[row]]
+        for position in rng.choice(asked, size=min(each, len(asked)), replace=False):
             hidden = {i for i in places if i > position} if view == "left" else set()
             ids = [mask if i == position or i in hidden else piece for i, piece in enumerate(encoding.input_ids)]
             queries.append(Query(tuple(ids), tuple(encoding.segment_ids), int(position)))

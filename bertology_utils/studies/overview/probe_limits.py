@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from bertology_utils.activations import hidden_batches, sentence_vectors, word_vectors
+from bertology_utils.data.material import OPEN_CLASS
 from bertology_utils.instruments.cloze import Query, head_log_probabilities
 from bertology_utils.instruments.controls import ControlTask, class_mean_projection, selectivity
 from bertology_utils.instruments.probes import encode_labels, probe_correctness, stack_words, train_probe
@@ -89,29 +90,37 @@ def exclusive_or(specimen: Specimen, n: int, hidden: int = 64, seed: int = 0) ->
     return {name: values[0] for name, values in scores.items()}
 
 
-def unused_property(specimen: Specimen, sentences: Sequence[Sequence[str]], seed: int = 0) -> dict[str, np.ndarray]:
+def unused_property(
+    specimen: Specimen, sentences: Sequence[Sentence], seed: int = 0, draws: int = 4
+) -> dict[str, UnitSamples]:
     """A property that is there and not used: does the blank stand in the first half of its sentence?
 
-    One piece of each sentence is hidden. `found` (seeds, items of one half): a linear probe on the last layer reads it.
-    `effect` (sentences,): by how many nats the hidden piece becomes less probable once the direction is gone; `removed`
-    is what a fresh probe still reads.
+    One piece of a content word is hidden in each sentence: a full stop, which is always last, and a few function words
+    would be a third of the answers. What is learnt of one half of the sentences is asked of the other, both ways, in
+    `draws` ways to halve them: (draws, hidden pieces) each, which is what answers have in common. `found`: a linear
+    probe on the last layer reads the property. `effect`: by how many nats the hidden piece becomes less probable once
+    its direction is gone; `removed` is what a fresh probe still reads.
     """
-    queries, targets = masked_queries(specimen, sentences, seed=seed, each=1)
+    content = [[i for i, tag in enumerate(s.upos) if tag in OPEN_CLASS] for s in sentences]
+    queries, targets = masked_queries(specimen, [s.words for s in sentences], seed=seed, each=1, among=content)
     labels = np.array([int(2 * query.position < len(query.input_ids)) for query in queries])
     vectors = query_vectors(specimen, queries)
-    train, test = np.arange(0, len(labels), 2), np.arange(1, len(labels), 2)
-    removal, mean = class_mean_projection(vectors[train], labels[train]), vectors[train].mean(0)
-    before, after = (losses(specimen, v, targets) for v in (vectors, mean + removal(vectors - mean)))
-    return {
-        "found": _read(vectors, labels, train, test, seed),
-        "removed": _read(removal(vectors), labels, train, test, seed),
-        "effect": after - before,
-    }
+    before, rng = losses(specimen, vectors, targets), np.random.default_rng(seed)
+    found = {name: np.empty((draws, len(labels))) for name in ("found", "removed", "effect")}
+    for draw, order in enumerate(rng.permuted(np.tile(np.arange(len(labels)), (draws, 1)), axis=1)):
+        halves = np.array_split(order, 2)
+        for train, test in (halves, halves[::-1]):
+            removal, mean = class_mean_projection(vectors[train], labels[train]), vectors[train].mean(0)
+            after = losses(specimen, mean + removal(vectors[test] - mean), targets[test])
+            found["found"][draw, test] = _read(vectors, labels, train, test, draw)
+            found["removed"][draw, test] = _read(removal(vectors), labels, train, test, draw)
+            found["effect"][draw, test] = after - before[test]
+    return {name: by_unit(values, targets) for name, values in found.items()}
 
 
 def _read(vectors: torch.Tensor, labels: np.ndarray, train: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
-    probe = train_probe(vectors[train][None].float(), labels[train], seed=seed)
-    return probe.correct(vectors[test][None].float(), labels[test])[0]
+    probe = train_probe(vectors[train][None].float(), labels[train], seeds=1, seed=seed)
+    return probe.correct(vectors[test][None].float(), labels[test])[0, 0]
 
 
 def query_vectors(specimen: Specimen, queries: Sequence[Query]) -> torch.Tensor:

@@ -24,6 +24,8 @@ from bertology_utils.tuning.training import Examples
 Pair = tuple[Sequence[str], Sequence[str], int]
 Pairs = Mapping[str, Mapping[str, Sequence[Pair]]]
 
+HEADS = 3  # more than one, since heads that learn from other pairs differ by more than heads of other starts
+
 
 @dataclass(frozen=True)
 class Tuned:
@@ -75,12 +77,15 @@ def _stories(n: int, seed: int, part: str) -> list:
 
 
 def cross_evaluate(specimen: Specimen, pairs: Pairs) -> dict[str, np.ndarray]:
-    """A linear head on frozen [CLS] vectors for each task, tested on both: `a_on_b` is head a on task b.
+    """Linear heads on frozen [CLS] vectors for each task, tested on both: `a_on_b` are heads a on task b.
 
-    (seeds, items) each, 0 or 1.
+    (heads, items) each, 0 or 1. Every head learns from pairs of its own.
     """
     data = {(task, part): _cls(specimen, of[part]) for task, of in pairs.items() for part in ("train", "test")}
-    heads = {task: train_probe(*data[task, "train"], seeds=3) for task in pairs}
+    heads = {
+        task: train_probe(*data[task, "train"], seeds=HEADS, groups=range(len(of["train"])))
+        for task, of in pairs.items()
+    }
     return {f"{own}_on_{other}": heads[own].correct(*data[other, "test"])[0] for own in heads for other in heads}
 
 
