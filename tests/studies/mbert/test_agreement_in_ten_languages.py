@@ -49,3 +49,8 @@ def test_only_one_word_of_a_sentence_is_scored():
     whole, part = word_scores(SPECIMEN, sentences), word_scores(SPECIMEN, sentences, only=[0, 1, 2])
     for place, (all_words, one) in enumerate(zip(whole, part, strict=True)):
         assert one[place] == pytest.approx(all_words[place], abs=1e-4) and np.count_nonzero(one) == 1
+
+
+def test_the_words_make_the_pairs_of_a_full_run():
+    sizes = {len(pairs) for languages in agreement.agreement_suite(120).values() for pairs in languages.values()}
+    assert sizes == {120}
