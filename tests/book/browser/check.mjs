@@ -11,6 +11,8 @@ const [root, shots, engine, executable] = process.argv.slice(2);
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 const SIZES = { wide: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
 
+const PHONES = [400, 320]; // px
+
 const { origin, refused, close: stop } = await serve({ "": root });
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
@@ -42,11 +44,27 @@ async function look(page, name, size, scheme) {
   await page.screenshot({ path: join(shots, `${name.replace(/\W/g, "_")}_${size}_${scheme}.png`) });
 }
 
+// On phones neither the page nor, with all folds open, a table of it is wider than the screen.
+async function onPhones(page, name) {
+  await page.$$eval("details", (folds) => folds.forEach((fold) => { fold.open = true; }));
+  for (const width of PHONES) {
+    await page.setViewport({ width, height: 800 });
+    await pause(50);
+    const wide = await page.evaluate(() => {
+      const excess = (box) => box.scrollWidth - box.clientWidth, scrolls = (box) => getComputedStyle(box).overflowX === "auto";
+      const boxes = [...document.querySelectorAll("main table")].map((table) => table.parentElement).filter(scrolls);
+      return [document.documentElement, ...boxes].filter((box) => excess(box) > 1).map((box) => `${box.ariaLabel ?? box.tagName} ${excess(box)} px`);
+    });
+    for (const box of wide) problems.sideways.push(`${name} at ${width} px: ${box}`);
+  }
+}
+
 async function inspect(browser, name) {
   const { page, close } = await visit(browser, name);
   await pause(200);
   await page.addScriptTag({ content: axe });
   for (const scheme of ["light", "dark"]) for (const size of ["wide", "phone"]) await look(page, name, size, scheme);
+  await onPhones(page, name);
   const found = await page.evaluate(() => ({
     ids: [...document.querySelectorAll("[id]")].map((e) => e.id),
     links: [...document.querySelectorAll("a[href]")].map((e) => e.href).filter((href) => href.includes("#")) }));
