@@ -1,4 +1,5 @@
-"""What an executed chapter becomes on its page: the answer first, telling without code, recorded results on its cards.
+"""What an executed chapter becomes on its page: the answer first, telling without code, recorded results on its cards,
+figures as light as the eye allows.
 
 The notebook in the repository keeps all of its code; only the copy that the page is made of changes. Depends on
 `contents` for the recorded results.
@@ -18,13 +19,15 @@ ANSWER = '<section class="chapter-answer"'
 CARD = re.compile(r'<section class="verdict-card [^>]*id="claim-([^"]+)"')
 FOOT = '<p class="verdict-foot">'
 HIDDEN = "remove-input"
+DRAWN = re.compile(r' d="[^"]*"')
+TOO_FINE = re.compile(r"(\.\d\d)\d+")
 PARAMETERS = {"parameters", "injected-parameters"}  # the page ends with a line that says them
 Notebook = dict[str, Any]
 
 
 def as_page(notebook: Notebook, rows: Mapping[str, Row]) -> Notebook:
     """The executed notebook as its page shows it."""
-    return stamped(laid_out(with_recorded(notebook, rows)))
+    return lightened(stamped(laid_out(with_recorded(notebook, rows))))
 
 
 def laid_out(notebook: Notebook) -> Notebook:
@@ -103,4 +106,12 @@ def stamped(notebook: Notebook) -> Notebook:
     if run:
         cell = {"cell_type": "markdown", "id": "run-stamp", "metadata": {}, "source": render("run_stamp.md", run=run)}
         notebook["cells"].append(cell)
+    return notebook
+
+
+def lightened(notebook: Notebook) -> Notebook:
+    """The notebook with the paths of its drawings cut to hundredths of a point: a hatching of dots has thousands."""
+    for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
+        if "<svg" in (html := _html(output)):
+            output["data"]["text/html"] = DRAWN.sub(lambda path: TOO_FINE.sub(r"\1", path[0]), html)
     return notebook

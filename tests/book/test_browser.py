@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
 FOLDER = Path(os.environ.get("BROWSER_MODULES", Path(__file__).parent / "browser"))
+HEAVY = 1_500_000  # bytes
 ENGINES = {
     "chrome": ("chromium", "chromium-browser", "google-chrome"),
     "firefox": ("firefox-esr", "firefox"),
@@ -52,6 +53,13 @@ def report() -> dict:
     return checked("check.mjs", ROOT / "_build/screenshots", "chrome")
 
 
+def test_no_page_is_heavy():
+    if not HTML.is_dir():
+        pytest.skip("the book is not built: run `make book` first")
+    heavy = {path.name: path.stat().st_size for path in HTML.rglob("*.html") if path.stat().st_size > HEAVY}
+    assert heavy == {}
+
+
 def test_every_page_was_opened(report):
     built = [path for folder in ("book", "notebooks") for path in (HTML / folder).rglob("*.html")]
     assert report["pages"] == len(built)
@@ -64,6 +72,7 @@ KINDS = (
     "axe",
     "fragments",
     "sideways",
+    "paper",
     "ledger",
     "explorers",
     "folds",

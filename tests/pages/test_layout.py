@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertology_utils.pages.layout import HIDDEN, laid_out, only_tells, stamped
+from bertology_utils.pages.layout import HIDDEN, laid_out, lightened, only_tells, stamped
 
 
 def cell(source, kind="code", outputs=()):
@@ -54,3 +54,10 @@ def test_minutes_of_reading_and_running_are_computed():
     opening, _, _, end = stamped({"cells": cells, "metadata": {"bertology": run}})["cells"]
     assert "reading 5, running 1.5" in opening["source"] and opening["source"].startswith("# Title\n\n")
     assert "90 seconds" in end["source"] and stamped({"cells": [], "metadata": {}})["cells"] == []
+
+
+def test_drawings_lose_what_no_eye_sees_and_words_keep_their_numbers():
+    html = '<svg aria-label="0.9771"><path id="a" d="M 1.23456 20 \nL 3.5 -0.0091"/></svg>0.12345'
+    notebook = {"cells": [cell("draw()", outputs=[{"data": {"text/html": html}}])]}
+    (after,) = lightened(notebook)["cells"][0]["outputs"]
+    assert after["data"]["text/html"] == html.replace("1.23456", "1.23").replace("-0.0091", "-0.00")

@@ -1,6 +1,6 @@
 // Opens every page of the built book in a headless browser, over localhost, and prints what is wrong as one JSON object:
 // requests to the outside, console errors, failed loads, serious accessibility findings, broken fragments, sideways scrolling,
-// and whether the ledger's filter, the explorers, the folds of cards and sorted tables work by keyboard.
+// what paper cuts off, and whether the ledger's filter, the explorers, the folds of cards and sorted tables work by keyboard.
 // usage: node check.mjs HTML_FOLDER SCREENSHOT_FOLDER chrome|firefox EXECUTABLE
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -12,6 +12,7 @@ const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 const SIZES = { wide: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
 
 const PHONES = [400, 320]; // px
+const SHEET = { width: 718, height: 1047 }; // A4 within margins of 10 mm
 
 const { origin, refused, close: stop } = await serve({ "": root });
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
@@ -21,7 +22,7 @@ async function pagesBelow(folder) {
   return entries.filter((e) => e.isFile() && e.name.endsWith(".html")).map((e) => relative(root, join(e.parentPath ?? e.path, e.name))).sort();
 }
 
-const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], ledger: [], explorers: [], folds: [], tables: [], file: [] };
+const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], paper: [], ledger: [], explorers: [], folds: [], tables: [], file: [] };
 
 const toldOf = (name) => (kind, text) => problems[kind].push(`${name}: ${text}`);
 const visit = (browser, name, options = {}) => open(browser, `${origin}/${name}`, { told: toldOf(name), ...options });
@@ -44,19 +45,33 @@ async function look(page, name, size, scheme) {
   await page.screenshot({ path: join(shots, `${name.replace(/\W/g, "_")}_${size}_${scheme}.png`) });
 }
 
+// How many elements that a reader sees are found.
+const seen = (page, selector) => page.$$eval(selector, (found) => found.filter((element) => element.checkVisibility()).length);
+
+// How far the page, or the box of a table, is wider than it shows.
+const tooWide = (page) => page.evaluate(() => {
+  const excess = (box) => box.scrollWidth - box.clientWidth, scrolls = (box) => getComputedStyle(box).overflowX === "auto";
+  const boxes = [...document.querySelectorAll("main table")].map((table) => table.parentElement).filter(scrolls);
+  return [document.documentElement, ...boxes].filter((box) => excess(box) > 1).map((box) => `${box.ariaLabel ?? box.tagName} ${excess(box)} px`);
+});
+
 // On phones neither the page nor, with all folds open, a table of it is wider than the screen.
 async function onPhones(page, name) {
   await page.$$eval("details", (folds) => folds.forEach((fold) => { fold.open = true; }));
   for (const width of PHONES) {
     await page.setViewport({ width, height: 800 });
     await pause(50);
-    const wide = await page.evaluate(() => {
-      const excess = (box) => box.scrollWidth - box.clientWidth, scrolls = (box) => getComputedStyle(box).overflowX === "auto";
-      const boxes = [...document.querySelectorAll("main table")].map((table) => table.parentElement).filter(scrolls);
-      return [document.documentElement, ...boxes].filter((box) => excess(box) > 1).map((box) => `${box.ariaLabel ?? box.tagName} ${excess(box)} px`);
-    });
-    for (const box of wide) problems.sideways.push(`${name} at ${width} px: ${box}`);
+    for (const box of await tooWide(page)) problems.sideways.push(`${name} at ${width} px: ${box}`);
   }
+}
+
+// Paper does not scroll: nothing is wider than a sheet, and no form is printed.
+async function onPaper(page, name) {
+  await page.emulateMediaType("print");
+  await page.setViewport(SHEET);
+  await pause(50);
+  for (const box of await tooWide(page)) problems.paper.push(`${name}: ${box}`);
+  if (await seen(page, "main form")) problems.paper.push(`${name}: a form`);
 }
 
 async function inspect(browser, name) {
@@ -65,6 +80,7 @@ async function inspect(browser, name) {
   await page.addScriptTag({ content: axe });
   for (const scheme of ["light", "dark"]) for (const size of ["wide", "phone"]) await look(page, name, size, scheme);
   await onPhones(page, name);
+  if (engine === "chrome") await onPaper(page, name); // which Firefox's driver cannot
   const found = await page.evaluate(() => ({
     ids: [...document.querySelectorAll("[id]")].map((e) => e.id),
     links: [...document.querySelectorAll("a[href]")].map((e) => e.href).filter((href) => href.includes("#")) }));
@@ -82,9 +98,6 @@ function checkFragments(anchors, all) {
     }
   }
 }
-
-// How many elements that a reader sees are found.
-const seen = (page, selector) => page.$$eval(selector, (found) => found.filter((element) => element.checkVisibility()).length);
 
 async function ledgerByKeyboard(browser) {
   const { page, close } = await visit(browser, "book/ledger.html");
