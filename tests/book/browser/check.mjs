@@ -65,13 +65,14 @@ async function onPhones(page, name) {
   }
 }
 
-// Paper does not scroll: nothing is wider than a sheet, and no form is printed.
+// Paper does not scroll or unfold: nothing is wider than a sheet, and no form is printed.
 async function onPaper(page, name) {
   await page.emulateMediaType("print");
   await page.setViewport(SHEET);
   await pause(50);
   for (const box of await tooWide(page)) problems.paper.push(`${name}: ${box}`);
   if (await seen(page, "main form")) problems.paper.push(`${name}: a form`);
+  await page.emulateMediaType("screen");
 }
 
 async function inspect(browser, name) {
@@ -79,8 +80,8 @@ async function inspect(browser, name) {
   await pause(200);
   await page.addScriptTag({ content: axe });
   for (const scheme of ["light", "dark"]) for (const size of ["wide", "phone"]) await look(page, name, size, scheme);
-  await onPhones(page, name);
   if (engine === "chrome") await onPaper(page, name); // which Firefox's driver cannot
+  await onPhones(page, name);
   const found = await page.evaluate(() => ({
     ids: [...document.querySelectorAll("[id]")].map((e) => e.id),
     links: [...document.querySelectorAll("a[href]")].map((e) => e.href).filter((href) => href.includes("#")) }));
