@@ -14,7 +14,7 @@ book: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# What needs the built book: its pages in a headless browser; without node or a browser the tests say so and skip.
+# What needs the built book: its pages in headless Chromium, its panels in Firefox too; what is missing is named, its tests skip.
 check: $(STAMP)
 	if command -v npm >/dev/null; then cd tests/book/browser && npm install --no-audit --no-fund --no-package-lock; fi
 	$(BIN)/python -m pytest tests/book/test_browser.py tests/book/test_ask_browser.py -rs

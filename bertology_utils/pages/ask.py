@@ -6,6 +6,7 @@ instruments and figures; the extension writes the models beside the built pages,
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from markupsafe import Markup
 
 from bertology_utils import families
 from bertology_utils.figures import attention_explorer
-from bertology_utils.files import write_text
+from bertology_utils.files import read_json, write_text
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.layer_views import logits_of_layers
 from bertology_utils.models import Specimen, load
@@ -31,6 +32,8 @@ TARGET = Path("_static") / "ask" / "models"  # below the built pages
 MANIFEST = "manifest.json"
 TWIN = RANDOM_PREFIX + DEFAULT_MODEL
 LEARNER = "ladder-1m"  # whose checkpoints show how an answer is learnt
+MARKING = Path("_executed") / "live" / DEFAULT_MODEL / "attention.ipynb"
+EXPLORER = re.compile(r'data-kind="attention".*?<script type="application/json">(.*?)</script>', re.DOTALL)
 UNUSED = ("bert.pooler.", "cls.seq_relationship.", "cls.predictions.decoder.")  # the last is tied to the embeddings
 SHOWN = 10  # words of an answer
 LONGEST = 30  # words that a reader may type; a browser answers in a few seconds then
@@ -167,18 +170,35 @@ def _sentences(root: Path, question: Question) -> str:
     sign = 1 if sum(scores) > sum(against) else -1
     place = max(lines, key=lambda line: sign * (line[2] - line[3]))
     most = max(abs(line[2] - line[3]) for line in lines)
-    shown = {"model": DEFAULT_MODEL, "lines": lines, "place": place, "most": most}
+    untrained = np.subtract(*(sum(scores) for _, scores in scored(TWIN, list(question.values()))))
+    shown = {"model": DEFAULT_MODEL, "twin": TWIN, "lines": lines, "place": place, "most": most, "untrained": untrained}
     return render("ask_sentences.html", question=question, sizes=_sizes(root), **shown)
 
 
 @torch.inference_mode()
-def _heads(root: Path, question: Question) -> str:
-    specimen = _specimen(DEFAULT_MODEL, "eager")
-    inputs = specimen.tokenizer(question["text"], return_tensors="pt")
+def attended(name: str, text: str) -> tuple[list[str], np.ndarray]:
+    """The pieces of a text, and the attention maps (layers, heads, pieces, pieces) over them."""
+    specimen = _specimen(name, "eager")
+    inputs = specimen.tokenizer(text, return_tensors="pt")
     maps = torch.cat(specimen.model(**inputs, output_attentions=True).attentions).numpy()
-    units = specimen.tokenizer.convert_ids_to_tokens(inputs["input_ids"][0])
-    figure = attention_explorer(units, {DEFAULT_MODEL: maps})._repr_html_()
-    return render("ask_heads.html", question=question, model=DEFAULT_MODEL, figure=Markup(figure), sizes=_sizes(root))
+    return specimen.tokenizer.convert_ids_to_tokens(inputs["input_ids"][0]), maps
+
+
+def chapter_marks(root: Path) -> dict[str, str]:
+    """The heads that the executed chapter on attention marks, and with which relations; none where it marks none."""
+    cells = (read_json(root / MARKING) or {}).get("cells", [])
+    outputs = (output for cell in cells for output in cell.get("outputs", []))
+    pages = ("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
+    data = next((found[1] for page in pages if (found := EXPLORER.search(page))), "{}")
+    return json.loads(data).get("marks", {})
+
+
+def _heads(root: Path, question: Question) -> str:
+    (units, maps), (_, untrained) = (attended(name, question["text"]) for name in (DEFAULT_MODEL, TWIN))
+    views = {DEFAULT_MODEL: maps, "untrained twin": untrained}
+    figure = attention_explorer(units, views, marks=chapter_marks(root))._repr_html_()
+    shown = {"model": DEFAULT_MODEL, "twin": TWIN, "figure": Markup(figure)}
+    return render("ask_heads.html", question=question, sizes=_sizes(root), **shown)
 
 
 @torch.inference_mode()
@@ -200,8 +220,9 @@ def by_layer(name: str, text: str) -> dict[str, Any]:
 
 
 def _layers(root: Path, question: Question) -> str:
-    found = by_layer(DEFAULT_MODEL, question["text"])
-    return render("ask_layers.html", question=question, model=DEFAULT_MODEL, sizes=_sizes(root), **found)
+    found, untrained = (by_layer(name, question["text"]) for name in (DEFAULT_MODEL, TWIN))
+    shown = {"model": DEFAULT_MODEL, "twin": TWIN, "untrained": untrained["answer"]} | found
+    return render("ask_layers.html", question=question, sizes=_sizes(root), **shown)
 
 
 def _learning(root: Path, question: Question) -> str:

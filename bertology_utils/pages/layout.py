@@ -1,4 +1,5 @@
-"""What an executed chapter becomes on its page: the answer first, telling without code, recorded results on its cards.
+"""What an executed chapter becomes on its page: the answer first, telling without code, recorded results on its cards,
+figures as light as the eye allows.
 
 The notebook in the repository keeps all of its code; only the copy that the page is made of changes. Depends on
 `contents` for the recorded results.
@@ -18,13 +19,16 @@ ANSWER = '<section class="chapter-answer"'
 CARD = re.compile(r'<section class="verdict-card [^>]*id="claim-([^"]+)"')
 FOOT = '<p class="verdict-foot">'
 HIDDEN = "remove-input"
+DRAWN = re.compile(r' d="[^"]*"')
+TOO_FINE = re.compile(r"(\.\d\d)\d+")
+CIRCLE = re.compile(r"M [-\d. ]+\n(?:C [-\d. ]+\n){8}z")  # as matplotlib draws one; a hatching of dots has thousands
 PARAMETERS = {"parameters", "injected-parameters"}  # the page ends with a line that says them
 Notebook = dict[str, Any]
 
 
 def as_page(notebook: Notebook, rows: Mapping[str, Row]) -> Notebook:
     """The executed notebook as its page shows it."""
-    return stamped(laid_out(with_recorded(notebook, rows)))
+    return lightened(stamped(laid_out(with_recorded(notebook, rows))))
 
 
 def laid_out(notebook: Notebook) -> Notebook:
@@ -104,3 +108,25 @@ def stamped(notebook: Notebook) -> Notebook:
         cell = {"cell_type": "markdown", "id": "run-stamp", "metadata": {}, "source": render("run_stamp.md", run=run)}
         notebook["cells"].append(cell)
     return notebook
+
+
+def lightened(notebook: Notebook) -> Notebook:
+    """The notebook with the paths of its drawings cut to hundredths of a point, and circles drawn as arcs."""
+    for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
+        if "<svg" in (html := _html(output)):
+            output["data"]["text/html"] = DRAWN.sub(_lighter, html)
+    return notebook
+
+
+def _lighter(path: re.Match[str]) -> str:
+    return TOO_FINE.sub(r"\1", CIRCLE.sub(_as_arc, path[0]))
+
+
+def _as_arc(circle: re.Match[str]) -> str:
+    """A circle that eight curves draw as one arc that nearly closes; what is none stays as it is."""
+    x, y, *curves = map(float, re.findall(r"-?[\d.]+", circle[0]))
+    opposite = curves[22:24]  # where the fourth curve ends
+    if abs(opposite[0] - x) > 0.001:
+        return circle[0]
+    radius = abs(y - opposite[1]) / 2
+    return f"M {x:g} {y:g}a{radius:g} {radius:g} 0 1 {y > opposite[1]:d} .01 0z"

@@ -140,3 +140,12 @@ def test_node_computes_what_python_computes(exported, tmp_path):
     for found, engine in zip(json.loads(done.stdout), ("WebAssembly", "JavaScript"), strict=True):
         assert (found["engine"], found["computed"], found["tokens"]) == (engine, 20, [])
         assert max(found["logits"], found["maps"], found["scores"]) < CLOSE
+
+
+def test_heads_are_marked_as_the_executed_chapter_marks_them(tmp_path):
+    assert ask.chapter_marks(tmp_path) == {}
+    html = '<figure data-kind="attention"><script type="application/json">{"marks": {"2-5": "obj"}}</script></figure>'
+    (tmp_path / ask.MARKING).parent.mkdir(parents=True)
+    notebook = {"cells": [{"source": ""}, {"outputs": [{"data": {"text/html": html}}]}]}
+    (tmp_path / ask.MARKING).write_text(json.dumps(notebook), encoding="utf-8")
+    assert ask.chapter_marks(tmp_path) == {"2-5": "obj"}

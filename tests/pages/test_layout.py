@@ -1,8 +1,9 @@
 """A page shows its chapter's answer first and telling without code; the notebook itself keeps both."""
 
+import numpy as np
 import pytest
 
-from bertology_utils.pages.layout import HIDDEN, laid_out, only_tells, stamped
+from bertology_utils.pages.layout import HIDDEN, laid_out, lightened, only_tells, stamped
 
 
 def cell(source, kind="code", outputs=()):
@@ -54,3 +55,19 @@ def test_minutes_of_reading_and_running_are_computed():
     opening, _, _, end = stamped({"cells": cells, "metadata": {"bertology": run}})["cells"]
     assert "reading 5, running 1.5" in opening["source"] and opening["source"].startswith("# Title\n\n")
     assert "90 seconds" in end["source"] and stamped({"cells": [], "metadata": {}})["cells"] == []
+
+
+def test_drawings_lose_what_no_eye_sees_and_words_keep_their_numbers():
+    html = '<svg aria-label="0.9771"><path id="a" d="M 1.23456 20 \nL 3.5 -0.0091"/></svg>0.12345'
+    notebook = {"cells": [cell("draw()", outputs=[{"data": {"text/html": html}}])]}
+    (after,) = lightened(notebook)["cells"][0]["outputs"]
+    assert after["data"]["text/html"] == html.replace("1.23456", "1.23").replace("-0.0091", "-0.00")
+
+
+def test_circles_become_arcs_through_their_lowest_and_highest_points():
+    rim = [(3 + 0.3 * np.sin(a), 72 + 0.3 * np.cos(a)) for a in np.linspace(0, 2 * np.pi, 9)]
+    curves = "".join("C 0 0 0 0 {:.6f} {:.6f} \n".format(*end) for end in rim[1:])
+    html = f'<svg><path d="M 3 72.3 \n{curves}z"/><path d="M 3 72.3 \n{curves.replace("3.000000", "4")}z"/></svg>'
+    notebook = {"cells": [cell("draw()", outputs=[{"data": {"text/html": html}}])]}
+    (after,) = lightened(notebook)["cells"][0]["outputs"]
+    assert '<svg><path d="M 3 72.3a0.3 0.3 0 1 1 .01 0z"/><path d="M 3 72.3 \nC' in after["data"]["text/html"]

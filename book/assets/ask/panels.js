@@ -56,7 +56,7 @@ const ownRow = ([word, rank, share]) => (rank === undefined ? row(head(word), ce
   : row(head(word, " ", make("small", {}, `rank ${count(rank)}`)), shareCell(share)));
 
 function filledTable(name, { best, own }) {
-  const made = table(name.startsWith("random:") ? "untrained twin" : name, bestRows(best), make("tbody", {}, ...own.map(ownRow)));
+  const made = table(shownName(name), bestRows(best), make("tbody", {}, ...own.map(ownRow)));
   made.dataset.model = name;
   return made;
 }
@@ -119,19 +119,31 @@ function bitmap({ units, layers, heads, maps }) {
 
 const numbers = (length) => Array.from({ length }, (_, index) => make("span", {}, String(index + 1)));
 
-// An explorer of the book without a life yet: `start` gives it one.
-function explorer(name, found) {
-  const { units, layers, heads, maps } = found, bytes = Uint8Array.from(maps, (weight) => Math.round(255 * weight));
-  const view = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
-  const data = { units, layers, heads, marks: {}, unmarked: [false], start: 0, views: { [name]: view } };
+const shownName = (name) => (name.startsWith("random:") ? "untrained twin" : name);
+
+function smallMultiples(name, found, framed) {
+  const { units, layers, heads } = found;
   const picture = make("img", { className: "dark-light", src: bitmap(found), alt: `${name}: ${layers} layers (rows) by ${heads} heads (columns) over ${quoted(units.join(" "))}` });
   picture.style.cssText = "background:none;padding:0;border-radius:0";
+  const frames = framed.map((head) => { const frame = make("span"); frame.style.gridArea = head.replace("-", " / "); return frame; });
   const map = make("div", { className: "explorer-map" }, make("p", {}, `${name}: rows are layers, columns heads`),
     make("div", { className: "explorer-columns" }, ...numbers(heads)), make("div", { className: "explorer-rows" }, ...numbers(layers)),
-    make("div", { className: "explorer-tiles" }, picture, make("div", { className: "explorer-grid" })));
+    make("div", { className: "explorer-tiles" }, picture, make("div", { className: "explorer-grid" }, ...frames)));
   map.style.cssText = `--rows:${layers};--columns:${heads}`;
-  const figure = make("figure", { className: "house-figure explorer" }, make("div", { className: "explorer-panes" }, map),
-    make("script", { type: "application/json", textContent: JSON.stringify(data) }));
+  return map;
+}
+
+const inBytes = ({ maps }) => btoa(Array.from(maps, (weight) => String.fromCharCode(Math.round(255 * weight))).join(""));
+
+// An explorer of the book without a life yet: `start` gives it one. What is marked is what the figure before it marked.
+function explorer(names, answers, before) {
+  const { marks, start } = JSON.parse(before.querySelector("script").textContent), { units, layers, heads } = answers[0];
+  const unmarked = names.map((name) => name.startsWith("random:")), shown = names.map(shownName);
+  const views = Object.fromEntries(shown.map((name, index) => [name, inBytes(answers[index])]));
+  const maps = answers.map((found, index) => smallMultiples(shown[index], found, unmarked[index] ? [] : Object.keys(marks)));
+  const told = before.querySelector(".explorer-marks");
+  const figure = make("figure", { className: "house-figure explorer" }, make("div", { className: "explorer-panes" }, ...maps, ...(told ? [told] : [])),
+    make("script", { type: "application/json", textContent: JSON.stringify({ units, layers, heads, marks, unmarked, start, views }) }));
   figure.dataset.kind = "attention";
   return figure;
 }
@@ -197,37 +209,52 @@ async function inTurn(models, put) {
   return replies;
 }
 
+// Models to ask: the untrained twin too where its button was pressed, or where it is loaded already.
+function withTwin(form, models) {
+  const both = form.elements.twin.dataset.models.split(" ");
+  return both.every((name) => loaded.has(name)) ? both : models;
+}
+
+// What the twin says, as a line below the model's answer.
+const twinLine = (reply, says) => make("p", reply ? {} : { className: "empty" }, reply ? says(reply.answer) : "The untrained twin has not been asked this.");
+
+function preference([first, second]) {
+  const all = sum(first.scores) - sum(second.scores);
+  return `Its untrained twin prefers ${Math.abs(all) < 0.005 ? "neither" : `the ${all > 0 ? "first" : "second"}, by ${Math.abs(all).toFixed(2)} nats`}.`;
+}
+
 let explorerScript = null; // the book's own, which stands beside the explorer that the page came with
 
 const kinds = {
   async fill({ place, form, models, put, values }) {
-    const both = form.elements.twin.dataset.models.split(" "), wanted = both.every((name) => loaded.has(name)) ? both : models;
-    const question = { kind: "fill", text: blankIn(values.text), words: listed(values.words) };
+    const wanted = withTwin(form, models), question = { kind: "fill", text: blankIn(values.text), words: listed(values.words) };
     const replies = await inTurn(wanted, (model) => put({ ...question, model }));
-    const missing = wanted.length < both.length ? [make("p", { className: "empty" }, "The untrained twin has not been asked this.")] : [];
+    const missing = replies[1] ? [] : [twinLine()];
     place.replaceChildren(...replies.map((reply, index) => filledTable(wanted[index], reply.answer)), ...missing);
     return replies;
   },
 
-  async sentences({ place, models: [model], put, values }) {
-    const reply = await put({ kind: "sentences", model, texts: [values.first, values.second] });
-    place.replaceChildren(...comparison(reply.answer));
-    return [reply];
+  async sentences({ place, form, models, put, values }) {
+    const texts = [values.first, values.second], replies = await inTurn(withTwin(form, models), (model) => put({ kind: "sentences", model, texts }));
+    place.replaceChildren(...comparison(replies[0].answer), twinLine(replies[1], preference));
+    return replies;
   },
 
-  async heads({ place, models: [model], put, values }) {
-    const reply = await put({ kind: "heads", model, text: values.text });
+  async heads({ place, form, models, put, values }) {
+    const wanted = withTwin(form, models), replies = await inTurn(wanted, (model) => put({ kind: "heads", model, text: values.text }));
+    const before = place.querySelector("figure");
     explorerScript ??= place.querySelector("figure ~ script").textContent;
-    place.querySelector("figure").replaceWith(explorer(model, reply.answer));
+    before.replaceWith(explorer(wanted, replies.map((reply) => reply.answer), before));
     place.append(make("script", { textContent: explorerScript })); // starts every explorer that has not been started
     place.lastChild.remove();
-    return [reply];
+    return replies;
   },
 
-  async layers({ place, models: [model], put, values }) {
-    const reply = await put({ kind: "layers", model, text: blankIn(values.text) });
-    place.replaceChildren(...layerTable(reply.answer));
-    return [reply];
+  async layers({ place, form, models, put, values }) {
+    const text = blankIn(values.text), replies = await inTurn(withTwin(form, models), (model) => put({ kind: "layers", model, text }));
+    const says = ({ answer }) => `The last layer of its untrained twin says ${quoted(answer)}.`;
+    place.replaceChildren(...layerTable(replies[0].answer), twinLine(replies[1], says));
+    return replies;
   },
 
   // All steps are asked; the answer of the last one is then looked for in the others.
