@@ -72,9 +72,10 @@ class Recorded:
 
     @property
     def who(self) -> str:
-        """Whose runs are shown: a name, and how many seeds the tasks of the claims have."""
+        """Whose runs are shown: a name, and how many seeds the tasks of the claims have, and those beside them."""
         seeds = self._common(self.named, [(PRETRAINED, arm) for arm in ARMS], TASKS)
-        return f"{self.named.rpartition(' ')[0]}, {len(seeds)} seeds"
+        beside = min(len(self._scores(self.named, name, PRETRAINED, "tuned")) for name in BESIDE)
+        return f"{self.named.rpartition(' ')[0]}, {len(seeds)} seeds, of tasks of pairs {beside}"
 
     # ------------------------------------------------------------ samples
 

@@ -192,7 +192,7 @@ def test_a_page_is_about_the_specimen_or_the_first_model_of_the_file(tiny, monke
     monkeypatch.setattr("bertology_utils.studies.finetuning.recorded.find_root", lambda: study_file.PATH)
     for specimen in (tiny, replace(tiny, name="another"), twin(tiny)):
         recorded = Recorded.read(specimen)
-        assert recorded.named == tiny.identity and recorded.who == f"{tiny.name}, 8 seeds"
+        assert recorded.named == tiny.identity and recorded.who == f"{tiny.name}, 8 seeds, of tasks of pairs 0"
     assert list(recorded.by_task()) == list(TASKS) and len(recorded.by_task()["voice"]) == 6
     assert recorded.spreads()["other starts"]["found"].shape == (12, 1)
 
