@@ -11,6 +11,7 @@ from bertology_utils.project import DEFAULT_MODEL
 STUDIES = {
     "table1": "every row of Table 1, re-enacted",
     "subnetworks": "good, random and bad networks inside a tuned one",
+    "finetuning": "pre-trained and random starts, tuned and frozen, and the luck of starts and orders",
 }
 TOLD = "; ".join(f"{name}: {what}" for name, what in STUDIES.items()) + "."
 
@@ -37,6 +38,10 @@ def study(
         from bertology_utils.studies.compression import reenacted as units
 
         chosen, plan = [method(row).row for row in rows or [one.row for one in METHODS]], units.Sizes()
+    elif name == "finetuning":
+        from bertology_utils.studies.finetuning import study_file as units
+
+        chosen, plan = [units.known_row(row) for row in rows or units.ROWS], units.Plan()
     else:
         from bertology_utils.studies.overparametrization import lottery
         from bertology_utils.studies.overparametrization import networks_file as units

@@ -166,6 +166,7 @@ def _paraphrase(grammar: Grammar, seed: int) -> Iterator[Item]:
         yield sentence(agent, patient, passive), second, label
 
 
+GRADED = "shared parts"
 # which of agent, patient and deed stay: as many ways to each grade
 WAYS_TO_SHARE = [way for way in product((True, False), repeat=3) for _ in range(3 if sum(way) in (0, 3) else 1)]
 
@@ -205,6 +206,11 @@ TASKS = {
         Task("entailment", "Does the second follow?", ("no", "yes"), _entailment, paired=True),
     )
 }
+
+
+def examples(name: str, n: int, seed: int = 0, split: str = "train") -> Examples:
+    """Of one of the `TASKS`, or pairs that are graded by what they share."""
+    return shared_parts(n, seed, split) if name == GRADED else task(name, n, seed, split)
 
 
 def number_examples(n: int, seed: int = 0, split: str = "train", source: str = EMBEDDED) -> Examples:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
@@ -18,12 +18,24 @@ from torch import Tensor
 from bertology_utils.instruments.attention import attention_maps, silenced_values, word_level_map
 from bertology_utils.language.grammar import Sentence
 from bertology_utils.models import Specimen
+from bertology_utils.samples import per_seed
 from bertology_utils.text import Encoding
 from bertology_utils.tuning.changes import restored
 from bertology_utils.tuning.classification_tasks import task
 from bertology_utils.tuning.regimens import INIT_DEVIATION
-from bertology_utils.tuning.training import Examples, FineTuned, batches, correctness, finetune, finetune_seeds
+from bertology_utils.tuning.training import (
+    Examples,
+    FineTuned,
+    batches,
+    correctness,
+    finetune,
+    finetune_seeds,
+    pooled,
+    right,
+)
 
+STRENGTH = 0.1  # of what frozen vectors may be weighted with: the inverse of the penalty
+DRAWN = ("start", "order", "run")  # what runs of a grid draw anew: one of the two factors, or both
 TARGETS = ("sep", "relation")  # what attention may turn to
 
 
@@ -64,40 +76,53 @@ def over_tasks(scores: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.concatenate(list(scores.values()), axis=-1)
 
 
-def named(scores: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """{condition: {task: scores}} as samples of a prediction: `task_condition`, and `condition` over all tasks."""
-    single = {f"{name}_{condition}": array for condition, tasks in scores.items() for name, array in tasks.items()}
-    return single | {condition: over_tasks(tasks) for condition, tasks in scores.items()}
-
-
 @torch.no_grad()
 def features(specimen: Specimen, examples: Examples) -> dict[str, Tensor]:
-    """Last layer of the frozen encoder, pooled as `mean` over all real pieces and as `cls`: (items, width) each."""
-    found = {pool: torch.empty(len(examples), specimen.width) for pool in ("mean", "cls")}
+    """Last layer of the frozen encoder as a classifier would see it, (items, width) each.
+
+    mean: averaged over all real pieces, of pairs over each sentence and `compared`, (items, 4 width); cls: that of
+    [CLS].
+    """
+    separator, found = specimen.tokenizer.sep_token_id, {"mean": [], "cls": []}
+    order = []
     for rows, batch in batches(specimen, examples):
         del batch["labels"]
         hidden = specimen.encoder(**batch).last_hidden_state  # (batch, pieces, width)
-        mask = batch["attention_mask"].to(hidden).unsqueeze(-1)
-        found["mean"][torch.as_tensor(rows)] = (hidden * mask).sum(1) / mask.sum(1)
-        found["cls"][torch.as_tensor(rows)] = hidden[:, 0]
-    return found
+        order.extend(rows)
+        found["mean"].append(pooled(hidden, batch, "pair" if examples.pairs else "mean", separator))
+        found["cls"].append(pooled(hidden, batch, "cls"))
+    back = torch.as_tensor(np.argsort(order))
+    return {pool: torch.cat(parts)[back] for pool, parts in found.items()}
+
+
+def frozen_predictions(
+    specimen: Specimen, train: Examples, test: Examples, heads: int = 20, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """What `training.predict` would give without touching the encoder (kovaleva2019revealing, peters2019tune).
+
+    mean and cls: of a linear classifier, or a ridge regression of grades, on the frozen vectors, (items, classes);
+    untrained: of `heads` random linear layers on them, the other reading of "no fine-tuning", (heads, items, classes).
+    """
+    seen, new = features(specimen, train), features(specimen, test)
+    found = {pool: _read_off(seen[pool].numpy(), train, new[pool].numpy()) for pool in ("mean", "cls")}
+    shape = (heads, new["mean"].shape[1], max(train.outputs, test.outputs))
+    layers = torch.randn(shape, generator=torch.Generator().manual_seed(seed)) * INIT_DEVIATION
+    return found | {"untrained": (new["mean"] @ layers).numpy()}
+
+
+def _read_off(seen: np.ndarray, train: Examples, new: np.ndarray) -> np.ndarray:
+    """What a reader, trained on the vectors seen, says of new ones: (items, classes), of grades (items, 1)."""
+    if train.graded:
+        return make_pipeline(StandardScaler(), Ridge(1 / STRENGTH)).fit(seen, train.labels).predict(new)[:, None]
+    reader = make_pipeline(StandardScaler(), LogisticRegression(C=STRENGTH, max_iter=500))
+    return reader.fit(seen, train.labels).predict_proba(new)
 
 
 def frozen_conditions(specimen: Specimen, train: Examples, test: Examples, heads: int = 20) -> dict[str, np.ndarray]:
-    """Scores without touching the encoder (kovaleva2019revealing, peters2019tune).
-
-    mean and cls: a linear classifier trained on the frozen vectors, (items,) booleans; untrained: `heads` random
-    linear classifiers on them, the other reading of "no fine-tuning", (heads, items).
-    """
-    seen, new = features(specimen, train), features(specimen, test)
-    labels = np.asarray(test.labels)
-    scores = {}
-    for pool in ("mean", "cls"):
-        model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=500))
-        scores[pool] = model.fit(seen[pool].numpy(), train.labels).predict(new[pool].numpy()) == labels
-    random_heads = torch.randn(heads, specimen.width, 2, generator=torch.Generator().manual_seed(0)) * INIT_DEVIATION
-    guesses = (new["mean"] @ random_heads).argmax(-1).numpy()  # (heads, items)
-    return scores | {"untrained": guesses == labels}
+    """Which answers of `frozen_predictions` are right: (items,) booleans, of the random heads (heads, items)."""
+    found = frozen_predictions(specimen, train, test, heads)
+    guesses = np.stack([right(own, test) for own in found.pop("untrained")])
+    return {pool: right(own, test) for pool, own in found.items()} | {"untrained": guesses}
 
 
 def attention_targets(specimen: Specimen, sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
@@ -174,64 +199,58 @@ def restoration(
     }
 
 
-def seed_series(
-    specimen: Specimen, train: Examples, test: Examples, seeds: Sequence[int], **options
-) -> dict[str, np.ndarray]:
-    """Runs of one recipe in three series of booleans (seeds, items); the factors are those of dodge2020finetuning.
+def seed_grid(specimen: Specimen, train: Examples, test: Examples, seeds: Sequence[int], **options) -> np.ndarray:
+    """Every start with every order of the data, the two factors of dodge2020finetuning: (starts, orders, items).
 
-    start: a new head each time, the data in the order of the first seed; order: the other way round; run: both new.
+    A start is the head that is drawn; both have the same seeds. Booleans.
     """
-    first, *others = seeds
 
     def score(start: int, order: int) -> np.ndarray:
         return finetune(specimen, train, test, start, order_seed=order, **options).correct
 
-    common = score(first, first)  # a run of all three
-    places = {
-        "start": lambda seed: (seed, first),
-        "order": lambda seed: (first, seed),
-        "run": lambda seed: (seed, seed),
-    }
-    return {name: np.stack([common, *(score(*place(seed)) for seed in others)]) for name, place in places.items()}
+    return np.stack([[score(start, order) for order in seeds] for start in seeds])
 
 
-def spread_values(scores: np.ndarray) -> np.ndarray:
-    """The standard deviation of accuracy over runs, in points, as one value a run: (runs, items) to (runs,).
+def series(grid: np.ndarray) -> dict[str, np.ndarray]:
+    """Runs of a grid (seeds, seeds, ...) by what they draw anew: (series, runs, ...) each.
 
-    Jackknife pseudo-values: their mean is the deviation, their spread says how surely so many runs tell it.
+    start: all starts under one order, for each order; order: the other way round; run: no two share a start or an
+    order, once for each place where the first order may stand.
     """
-    points = 100.0 * scores.mean(1)
-    runs = len(points)
-    without = [np.delete(points, i).std(ddof=1) for i in range(runs)]
-    return runs * points.std(ddof=1) - (runs - 1) * np.array(without)
+    places = np.arange(len(grid))
+    diagonals = [grid[places, np.roll(places, -shift)] for shift in places]
+    return dict(zip(DRAWN, (grid.swapaxes(0, 1), grid, np.stack(diagonals)), strict=True))
 
 
-def chance_spread(scores: np.ndarray, least: float = 0.0) -> float:
-    """The standard deviation that accuracy would show over runs whose true accuracies have a deviation of `least`.
+def spreads(accuracies: np.ndarray) -> dict[str, float]:
+    """The standard deviation of accuracy over each of the `series` of a grid (starts, orders), in points."""
+    return {name: 100 * float(np.sqrt(own.var(1, ddof=1).mean())) for name, own in series(accuracies).items()}
 
-    Both in points. With none, runs are right on different items by chance alone, as if on each item they had changed
-    places; `permuted_spreads` draws what this is the mean square of.
+
+def chance_spreads(grid: np.ndarray) -> dict[str, float]:
+    """What `spreads` would show if all runs of a grid (starts, orders, items) were equally good.
+
+    On each item they are then right by chance alone, as if they had changed places there.
     """
-    of_items = scores.var(0, ddof=1).sum() / scores.shape[1] ** 2
-    return float(np.sqrt(1e4 * of_items + least**2))
+    items = grid.shape[-1]
+    return {name: 100 * float(np.sqrt(own.var(1, ddof=1).sum(-1).mean())) / items for name, own in series(grid).items()}
 
 
-def permuted_spreads(scores: np.ndarray, draws: int = 1000, seed: int = 0) -> np.ndarray:
-    """Standard deviations over runs of which none differs: on each item the runs change places; (draws,)."""
-    rng = np.random.default_rng(seed)
-    return np.array([100.0 * rng.permuted(scores, axis=0).mean(1).std(ddof=1) for _ in range(draws)])
+LEAST_SPREADS = {"run": 0.84, "start": 0.5, "order": 0.5, "drama": 1.0}
 
 
-def spread_samples(series: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """`spread_values` of each of `seed_series`, and the least spreads that would matter, by chance and by seeds.
+def spread_samples(found: Sequence[Mapping[str, float]], chance: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    """`spreads` of grids on training sentences of their own, beside the least that would matter: one value a grid.
 
-    run_floor: one run truly beats another by more than a point in one of five pairs; start_floor and order_floor: half
-    a point of deviation; drama_floor: a point, so that of twenty starts the best lies almost four above the worst.
+    The least is what the test items cause and a true deviation together. run_floor: one run truly beats another by more
+    than a point in one of five pairs; start_floor and order_floor: half a point; drama_floor, of starts: a point, so
+    that of twenty the best lies almost four above the worst.
     """
-    least = {"run": 0.84, "start": 0.5, "order": 0.5}
-    spreads = {f"{name}_spread": spread_values(scores) for name, scores in series.items()}
-    floors = {f"{name}_floor": chance_spread(scores, least[name]) for name, scores in series.items()}
-    return spreads | floors | {"drama_floor": chance_spread(series["start"], 1.0)}
+    samples = {f"{name}_spread": per_seed([own[name] for own in found]) for name in DRAWN}
+    for name, least in LEAST_SPREADS.items():
+        of_items = [own["start" if name == "drama" else name] for own in chance]
+        samples[f"{name}_floor"] = per_seed(np.hypot(of_items, least))
+    return samples
 
 
 def best_of(scores: Sequence[float]) -> np.ndarray:

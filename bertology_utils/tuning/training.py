@@ -82,18 +82,22 @@ class Classifier(nn.Module):
 
     def features(self, **batch: Tensor) -> Tensor:
         """What the head sees: (batch, width), of "pair" (batch, 4 width)."""
-        hidden = self.encoder(**batch).last_hidden_state
-        if self.pool == "cls":
-            return hidden[:, 0]
-        real = batch["attention_mask"].bool()
-        if self.pool == "mean":
-            return _mean(hidden, real)
-        ends = batch["input_ids"] == self.separator
-        second = ends.cumsum(1) > 0
-        return compared(_mean(hidden, real & ~second), _mean(hidden, real & second & ~ends))
+        return pooled(self.encoder(**batch).last_hidden_state, batch, self.pool, self.separator)
 
     def forward(self, **batch: Tensor) -> Tensor:
         return self.head(self.features(**batch))
+
+
+def pooled(hidden: Tensor, batch: Mapping[str, Tensor], pool: str, separator: int | None = None) -> Tensor:
+    """States of pieces as one vector an input, as `Classifier` pools: (batch, pieces, width) -> (batch, width)."""
+    if pool == "cls":
+        return hidden[:, 0]
+    real = batch["attention_mask"].bool()
+    if pool == "mean":
+        return _mean(hidden, real)
+    ends = batch["input_ids"] == separator
+    second = ends.cumsum(1) > 0
+    return compared(_mean(hidden, real & ~second), _mean(hidden, real & second & ~ends))
 
 
 def _mean(hidden: Tensor, chosen: Tensor) -> Tensor:
@@ -216,7 +220,7 @@ def finetune(
     asked = encoder_features(classifier, specimen, test) if features is None else features[1]
     probabilities = _probabilities(classifier.head, asked)
     tuned = dataclasses.replace(specimen, model=model.eval())
-    return FineTuned(_right(probabilities, test), probabilities, asked, classifier, tuned, losses, share, start)
+    return FineTuned(right(probabilities, test), probabilities, asked, classifier, tuned, losses, share, start)
 
 
 def run_seeds(seed: int, count: int = 3) -> range:
@@ -310,10 +314,11 @@ def predict(classifier: Classifier, specimen: Specimen, examples: Examples) -> n
 
 def correctness(classifier: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
     """Is the most probable class, or the nearest whole grade, right? (items,) booleans."""
-    return _right(predict(classifier, specimen, examples), examples)
+    return right(predict(classifier, specimen, examples), examples)
 
 
-def _right(predicted: np.ndarray, examples: Examples) -> np.ndarray:
+def right(predicted: np.ndarray, examples: Examples) -> np.ndarray:
+    """Is the most probable class, or the nearest whole grade, right? What `predict` gives -> (items,) booleans."""
     best = predicted[:, 0].round() if examples.graded else predicted.argmax(1)
     return best == np.asarray(examples.labels)
 
@@ -321,7 +326,7 @@ def _right(predicted: np.ndarray, examples: Examples) -> np.ndarray:
 def task_score(predicted: np.ndarray, examples: Examples) -> float:
     """How a benchmark scores what `predict` gives: share of right classes, Pearson's r of grades, 0 where all agree."""
     if not examples.graded:
-        return float(_right(predicted, examples).mean())
+        return float(right(predicted, examples).mean())
     grades = predicted[:, 0]
     return float(np.corrcoef(grades, examples.labels)[0, 1]) if np.ptp(grades) > 0 else 0.0
 

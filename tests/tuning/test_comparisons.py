@@ -6,6 +6,8 @@ import pytest
 from bertology_utils.instruments.attention import head_statistics, map_similarity
 from bertology_utils.language.grammar import generate
 from bertology_utils.tuning import comparisons as study
+from bertology_utils.tuning.classification_tasks import GRADED, examples
+from bertology_utils.tuning.training import finetune
 from bertology_utils.verdicts.predictions import parse
 
 
@@ -56,36 +58,51 @@ def test_effects_on_attention_are_those_of_each_measure_alone(tiny_eager, plan):
     assert (effects["change"] > 0).any()
 
 
-def binary(runs: int, items: int, deviation: float, seed: int) -> np.ndarray:
-    """Runs on items of unlike difficulty; the runs' own log odds differ by `deviation`."""
+def crossed(runs: int, items: int, start: float, order: float, seed: int) -> np.ndarray:
+    """A grid of runs on items of unlike difficulty; the log odds of starts and of orders have these deviations."""
     rng = np.random.default_rng(seed)
-    odds = rng.normal(1, 1, items) + rng.normal(0, deviation, (runs, 1))
-    return rng.random((runs, items)) < 1 / (1 + np.exp(-odds))
+    odds = rng.normal(1, 1, items) + rng.normal(0, start, (runs, 1, 1)) + rng.normal(0, order, (runs, 1))
+    return rng.random((runs, runs, items)) < 1 / (1 + np.exp(-odds))
 
 
-def replicates(scores: np.ndarray) -> bool:
-    samples = study.spread_samples({"run": scores, "start": scores, "order": scores})
-    return parse("run_spread > run_floor").judge(samples)[0].verdict == "replicates"
+def verdict_of(name: str, start: float, order: float, seed: int) -> str:
+    grids = [crossed(4, 128, start, order, 100 * seed + place) for place in range(12)]
+    found, chance = [study.spreads(grid.mean(-1)) for grid in grids], [study.chance_spreads(grid) for grid in grids]
+    return parse(f"{name}_spread > {name}_floor").judge(study.spread_samples(found, chance))[0].verdict
 
 
-def test_runs_that_differ_by_chance_alone_do_not_replicate():
-    assert sum(replicates(binary(16, 128, 0.0, seed)) for seed in range(200)) <= 5  # 2.5 %
+@pytest.mark.parametrize("name", study.DRAWN)
+def test_runs_that_differ_by_chance_alone_do_not_replicate(name):
+    assert not any(verdict_of(name, 0.0, 0.0, seed) == "replicates" for seed in range(20))
 
 
-def test_planted_seeds_are_found():
-    assert sum(replicates(binary(16, 128, 0.6, seed)) for seed in range(20)) >= 15
+def test_planted_starts_are_found_and_not_taken_for_orders():
+    verdicts = {name: [verdict_of(name, 0.6, 0.0, seed) for seed in range(10)] for name in study.DRAWN}
+    assert verdicts["start"].count("replicates") >= 9 and verdicts["run"].count("replicates") >= 9
+    assert "replicates" not in verdicts["order"]
 
 
-def test_the_chance_spread_is_that_of_permuted_runs():
-    scores = binary(12, 100, 0.5, 0)
-    drawn = np.square(study.permuted_spreads(scores)).mean() ** 0.5
-    assert study.chance_spread(scores) == pytest.approx(drawn, rel=0.03)
-    assert study.chance_spread(scores, 3.0) == pytest.approx(np.hypot(study.chance_spread(scores), 3.0))
+def test_the_chance_spread_is_that_of_runs_that_change_places():
+    grid = crossed(4, 60, 0.5, 0.5, 0)
+    rng, chance = np.random.default_rng(0), study.chance_spreads(grid)
+    for name, own in study.series(grid).items():
+        drawn = [rng.permuted(own, axis=1).mean(-1).var(1, ddof=1).mean() for _ in range(400)]
+        assert chance[name] == pytest.approx(100 * np.mean(drawn) ** 0.5, rel=0.03)
 
 
-def test_pseudo_values_average_to_about_the_standard_deviation():
-    scores = binary(16, 100, 0.5, 1)
-    assert study.spread_values(scores).mean() == pytest.approx(100 * scores.mean(1).std(ddof=1), rel=0.1)
+def test_series_draw_anew_what_their_names_say():
+    places = np.arange(3)
+    grid = np.stack(np.meshgrid(places, places, indexing="ij"), -1)  # of each run its start and its order
+    found = study.series(grid)
+    assert all(own.shape == (3, 3, 2) for own in found.values())
+    varies = {name: [len(set(run)) == 3 for run in own[0].T.tolist()] for name, own in found.items()}
+    assert varies == {"start": [True, False], "order": [False, True], "run": [True, True]}
+
+
+def test_spreads_are_standard_deviations_in_points():
+    accuracies = np.array([[0.5, 0.5], [0.7, 0.7]])
+    found = study.spreads(accuracies)
+    assert found["order"] == 0 and found["start"] == found["run"] == pytest.approx(100 * np.std([0.5, 0.7], ddof=1))
 
 
 def test_expected_best_is_the_plain_average_over_draws():
@@ -95,23 +112,28 @@ def test_expected_best_is_the_plain_average_over_draws():
     assert study.best_of(scores)[1] == pytest.approx(by_hand)
 
 
-def test_seed_series_vary_one_factor_or_both(tiny, plan):
+def test_a_grid_crosses_starts_and_orders(tiny, plan):
     train, test = plan.examples("voice")
-    series = study.seed_series(tiny, train, test, (0, 1, 2), epochs=1)
-    assert {scores.shape for scores in series.values()} == {(3, 10)}
-    assert all((scores[0] == series["run"][0]).all() for scores in series.values())
-
-
-def test_samples_are_named_by_task_and_condition():
-    scores = {"tuned": {"voice": np.ones((2, 3)), "topic": np.zeros((2, 4))}}
-    found = study.named(scores)
-    assert found["voice_tuned"].shape == (2, 3) and found["tuned"].shape == (2, 7) and found["tuned"].mean() == 3 / 7
+    grid = study.seed_grid(tiny, train, test, (0, 1), epochs=1)
+    assert grid.shape == (2, 2, 10) and grid.dtype == bool
+    alone = finetune(tiny, train, test, 1, order_seed=0, epochs=1)
+    assert (grid[1, 0] == alone.correct).all()
 
 
 def test_one_run_repeated_has_no_spread():
-    scores = binary(1, 40, 0, 0).repeat(5, 0)
-    samples = study.spread_samples({"run": scores, "start": scores, "order": scores})
-    assert not samples["run_spread"].any() and samples["run_floor"] == 0.84
+    grid = crossed(1, 40, 0, 0, 0).repeat(4, 0).repeat(4, 1)
+    samples = study.spread_samples([study.spreads(grid.mean(-1))], [study.chance_spreads(grid)])
+    assert not samples["run_spread"].any() and samples["run_floor"].ravel() == [0.84]
+
+
+@pytest.mark.parametrize("name", ["paraphrase", GRADED])
+def test_frozen_vectors_of_pairs_are_those_that_a_tuned_head_sees(tiny, name):
+    train, test = examples(name, 12), examples(name, 10, split="test")
+    run = finetune(tiny, train, test, epochs=0, pool="pair", freeze="encoder")
+    assert np.allclose(study.features(tiny, test)["mean"], run.features, atol=1e-5)
+    found = study.frozen_predictions(tiny, train, test, heads=3)
+    outputs = 1 if name == GRADED else 2
+    assert found["mean"].shape == found["cls"].shape == (10, outputs) and found["untrained"].shape == (3, 10, outputs)
 
 
 def test_planted_attention_is_told_apart(tiny_eager):

@@ -17,7 +17,6 @@ from bertology_utils.tuning.shortcuts import bag_of_words
 from bertology_utils.tuning.training import FineTuned
 
 TASKS = ("voice", "topic", "tense")
-CLASSIFIERS = {"frozen": "mean", "cls": "cls", "untrained": "untrained"}  # sample -> of `frozen_conditions`
 
 
 @dataclass(frozen=True)
@@ -43,37 +42,9 @@ class Conditions:
         """{task: booleans (seeds, items)}."""
         return {name: comparisons.correct(runs) for name, runs in self.runs.items()}
 
-    def split(self) -> tuple[Self, Self]:
-        """The first run of each task, and the others."""
-        return self.first(1), replace(self, runs={name: series[1:] for name, series in self.runs.items()})
-
     def first(self, count: int) -> Self:
         """The first `count` runs of each task."""
         return replace(self, runs={name: series[:count] for name, series in self.runs.items()})
-
-    def in_all(self) -> dict[str, np.ndarray]:
-        """`tuned` (seeds, items) and `frozen` (items,), the items of all tasks side by side."""
-        return {"tuned": comparisons.over_tasks(self.tuned), "frozen": comparisons.over_tasks(self._scores("mean"))}
-
-    def against(self, random: Self) -> dict[str, np.ndarray | float]:
-        """The samples of the claims: this start's conditions, and the same recipe from random weights as `random`.
-
-        Each condition over all tasks and, as `task_condition`, of one; `distance`: how far the accuracies of untrained
-        classifiers lie from chance, (classifiers,). Differences of means by task: `task_gain` of tuned runs over
-        random ones; `task_over_untrained` and `task_over_frozen` of random ones over frozen vectors.
-        """
-        kept = {name: self._scores(kind) for name, kind in CLASSIFIERS.items()}
-        samples = comparisons.named({"tuned": self.tuned, "random": random.tuned} | kept)
-        means = {name: float(values.mean()) for name, values in samples.items()}
-        for task in TASKS:
-            samples[f"{task}_gain"] = means[f"{task}_tuned"] - means[f"{task}_random"]
-            samples[f"{task}_over_untrained"] = means[f"{task}_random"] - means[f"{task}_untrained"]
-            samples[f"{task}_over_frozen"] = means[f"{task}_random"] - means[f"{task}_frozen"]
-        accuracies = np.array([heads.mean(1) for heads in kept["untrained"].values()])
-        return samples | {"distance": np.abs(accuracies - 0.5).mean(0)}
-
-    def _scores(self, kind: str) -> dict[str, np.ndarray]:
-        return {name: self.frozen[name][kind] for name in TASKS}
 
 
 def by_task(measured: Runs, plan: Plan) -> dict[str, dict[str, np.ndarray]]:

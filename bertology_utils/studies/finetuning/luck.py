@@ -1,38 +1,29 @@
-"""How much of a score is the luck of a seed: series of runs in words and lines. Depends on `comparisons`.
+"""How much of a score is the luck of a seed: a grid of starts and orders in words and lines. Depends on `comparisons`.
 
-A series is {what is drawn anew: booleans (runs, items)}, as `comparisons.seed_series` gives it (dodge2020finetuning).
+A grid is booleans (starts, orders, items), as `comparisons.seed_grid` gives it (dodge2020finetuning).
 """
-
-from collections.abc import Mapping
 
 import numpy as np
 
 from bertology_utils.tuning import comparisons
 
 TITLES = {"start": "other starts", "order": "other orders", "run": "both"}
-Series = Mapping[str, np.ndarray]
 
 
-def sorted_accuracies(series: Series) -> dict[str, np.ndarray]:
-    """Accuracies of the runs, the worst first, by what they draw anew: (runs,) each."""
-    return {TITLES[name]: np.sort(scores.mean(1)) for name, scores in series.items()}
+def sorted_accuracies(grid: np.ndarray) -> dict[str, np.ndarray]:
+    """Accuracies of runs, the worst first, by what they draw anew, mean over series: (runs,) each."""
+    series = comparisons.series(grid.mean(-1))
+    return {TITLES[name]: np.sort(accuracies, 1).mean(0) for name, accuracies in series.items()}
 
 
-def one_run_repeated(series: Series) -> dict[str, np.ndarray]:
-    """The control: as many runs without any luck."""
-    return {name: scores[:1].repeat(len(scores), 0) for name, scores in series.items()}
-
-
-def told(series: Series) -> str:
-    """Range and deviation of each series, and the deviation of runs that change places."""
-    return " ".join(_told(TITLES[name].capitalize(), scores) for name, scores in series.items())
-
-
-def _told(title: str, scores: np.ndarray) -> str:
-    accuracies, permuted = scores.mean(1), comparisons.permuted_spreads(scores)
-    found = 100 * accuracies.std(ddof=1)
+def told(grid: np.ndarray) -> str:
+    """The range of all runs, and the deviations of each kind beside those of runs that change places."""
+    accuracies, chance = grid.mean(-1), comparisons.chance_spreads(grid)
+    parts = ", ".join(
+        f"{TITLES[name]} {found:.1f} (by chance {chance[name]:.1f})"
+        for name, found in comparisons.spreads(accuracies).items()
+    )
     return (
-        f"{title}: accuracy from {accuracies.min():.2f} to {accuracies.max():.2f}, a standard deviation of {found:.1f} "
-        f"points; of runs that change places {permuted.mean():.1f}, and as much as here in "
-        f"{np.mean(permuted >= found):.1%} of {len(permuted):,} draws."
+        f"Accuracy from {accuracies.min():.2f} to {accuracies.max():.2f} over {accuracies.size} runs. Standard "
+        f"deviations in points: {parts}."
     )

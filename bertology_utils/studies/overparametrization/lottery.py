@@ -24,7 +24,7 @@ from bertology_utils.errors import unknown
 from bertology_utils.instruments.blocks import feed_forward_outputs, gated_feed_forward
 from bertology_utils.instruments.heads import drop_lowest, gated, head_grid, normalise_by_layer
 from bertology_utils.models import Specimen
-from bertology_utils.tuning.classification_tasks import shared_parts, task
+from bertology_utils.tuning.classification_tasks import GRADED, examples
 from bertology_utils.tuning.training import (
     Examples,
     FineTuned,
@@ -35,7 +35,6 @@ from bertology_utils.tuning.training import (
     task_score,
 )
 
-GRADED = "shared parts"
 TASKS = ("number", "agreeing number", "tense", "paraphrase", GRADED)
 FIRST_SEED = 1000  # of the recorded runs: the first ones served to choose the plan
 LONGEST = 40  # steps: about a seventieth of the weights is left then
@@ -87,11 +86,6 @@ def known_task(name: str) -> str:
     if name not in TASKS:
         raise unknown("task of the study", name, TASKS)
     return name
-
-
-def examples(name: str, n: int, seed: int, split: str) -> Examples:
-    """Of one of the `TASKS`."""
-    return shared_parts(n, seed, split) if name == GRADED else task(name, n, seed, split)
 
 
 def drawn(name: str, seed: int, plan: Plan) -> tuple[Examples, Examples, Examples]:

@@ -10,7 +10,7 @@ from bertology_utils.language.grammar import generate
 from bertology_utils.runs import Runs
 from bertology_utils.studies.finetuning import luck, what_changed
 from bertology_utils.studies.finetuning.conditions import TASKS, Conditions, adapted, by_task
-from bertology_utils.tuning.comparisons import Plan, spread_samples
+from bertology_utils.tuning.comparisons import Plan
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +26,6 @@ def conditions(tiny_eager, plan):
 @pytest.fixture(scope="module")
 def probe():
     return generate(3, seed=0, split="test", kind="simple")
-
-
-def test_samples_compare_one_start_with_another(conditions):
-    first, others = conditions.split()
-    samples = first.against(others)
-    assert samples["voice_tuned"].shape == (1, 6) and samples["random"].shape == (1, 18)
-    assert (samples["voice_random"] == conditions.tuned["voice"][1:]).all()
-    assert samples["voice_gain"] == samples["voice_tuned"].mean() - samples["voice_random"].mean()
-    assert samples["distance"].shape == (20,) and samples["frozen"].shape == (18,)
-    assert conditions.in_all()["tuned"].shape == (2, 18)
 
 
 def test_every_task_has_every_condition(conditions, plan):
@@ -90,12 +80,12 @@ def test_shared_blocks_do_not_change_apart(monkeypatch, tiny_eager, conditions, 
     assert isinstance(what_changed.halves_restored(tiny_eager, runs, plan.examples("voice")[1]), Absent)
 
 
-def test_a_repeated_run_has_no_luck():
-    series = {name: np.random.default_rng(0).random((4, 30)) < 0.7 for name in luck.TITLES}
-    repeated = luck.one_run_repeated(series)
-    assert spread_samples(repeated)["run_spread"].mean() == 0
-    assert list(luck.sorted_accuracies(series)) == ["other starts", "other orders", "both"]
-    assert luck.told(series).count("a standard deviation of") == 3
+def test_a_grid_is_told_with_its_chance():
+    grid = np.random.default_rng(0).random((4, 4, 30)) < 0.7
+    found = luck.sorted_accuracies(grid)
+    assert list(found) == ["other starts", "other orders", "both"]
+    assert all((np.diff(accuracies) >= 0).all() and len(accuracies) == 4 for accuracies in found.values())
+    assert luck.told(grid).count("by chance") == 3 and "16 runs" in luck.told(grid)
 
 
 def test_two_layers_have_no_other_one(monkeypatch, conditions, tiny_eager):

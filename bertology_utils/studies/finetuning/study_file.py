@@ -1,0 +1,199 @@
+"""The study `finetuning`: every condition on every task, and starts crossed with orders, seed after seed in one file.
+
+Depends on `comparisons` and `classification_tasks`. A seed draws everything anew: training and test sentences, the
+order of the data, the head, and the weights of the random starts, so that seeds differ by all that another study of
+the same kind would differ by. A run continues the file; a line is one condition of one seed.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+
+import numpy as np
+
+from bertology_utils.by_seed import orphaned, run_seeds
+from bertology_utils.errors import unknown
+from bertology_utils.files import read_rows, updating, write_rows
+from bertology_utils.models import Specimen, load, twin
+from bertology_utils.provenance import hardware
+from bertology_utils.studies.finetuning.conditions import TASKS
+from bertology_utils.tuning import comparisons
+from bertology_utils.tuning.classification_tasks import GRADED, examples
+from bertology_utils.tuning.shortcuts import bag_of_words
+from bertology_utils.tuning.training import Examples, finetune, task_score
+
+PATH = Path("results") / "finetuning.csv"
+FIRST_SEED = 3000  # of the recorded runs: the first ones served to choose the sizes
+PRETRAINED = "pre-trained"
+RANDOM = ("random 1", "random 2", "random 3")  # starts
+FROZEN = {"frozen": "mean", "cls": "cls", "untrained": "untrained"}  # condition -> of `frozen_predictions`
+ARMS = ("tuned", *FROZEN)
+BAG = "bag of words"
+LUCK = "starts and orders"  # voice on few sentences
+GRID, CHANCE = "grid", "chance"
+BESIDE = ("paraphrase", GRADED)  # a task of pairs and one of grades, which no claim asks for
+ROWS = (*TASKS, LUCK, *BESIDE)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Examples of a task to train and to score, passes over them, and random heads on frozen vectors.
+
+    few, asked: sentences to train and to score where starts and orders are crossed, `crossed` of each.
+    """
+
+    train: int = 160
+    test: int = 320
+    epochs: int = 3
+    heads: int = 20
+    few: int = 40
+    asked: int = 192
+    crossed: int = 4
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One condition of one seed.
+
+    start: what the encoder began with; empty where there is none. score: of `items` test items, as benchmarks score
+    them. values: of untrained heads the score of each; of a grid its accuracies, start after start; of chance the
+    `comparisons.chance_spreads`, in their order. Raises ValueError where these are no numbers.
+    """
+
+    model: str
+    task: str
+    seed: int
+    start: str
+    arm: str
+    score: float
+    items: int
+    values: str
+    seconds: float
+    hardware: str
+    date: str
+
+    def __post_init__(self) -> None:
+        count = len(self.numbers)
+        if self.arm == GRID and (count == 0 or round(count**0.5) ** 2 != count):
+            raise ValueError(f"a grid of as many starts as orders has no {count} values")
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """What `values` holds."""
+        return np.array(self.values.split(), dtype=float)
+
+
+def known_row(name: str) -> str:
+    """The name itself. Raises BertologyError for a row that the study has not."""
+    if name not in ROWS:
+        raise unknown("row of the study", name, ROWS)
+    return name
+
+
+# ---------------------------------------------------------------- what a seed measures
+
+
+def drawn(name: str, seed: int, plan: Plan) -> tuple[Examples, Examples]:
+    """Training and test examples of a seed's own, with different content words."""
+    if name == LUCK:
+        return examples(TASKS[0], plan.few, FIRST_SEED + seed), examples(
+            TASKS[0], plan.asked, FIRST_SEED + seed, "test"
+        )
+    return examples(name, plan.train, FIRST_SEED + seed), examples(name, plan.test, FIRST_SEED + seed, "test")
+
+
+def starts(specimen: Specimen, name: str, seed: int) -> dict[str, Specimen]:
+    """The specimen, and untrained networks of its size with weights of the seed's own: one where no claim asks."""
+    first, wanted = FIRST_SEED + len(RANDOM) * seed, RANDOM if name in TASKS else RANDOM[:1]
+    return {PRETRAINED: specimen} | {start: twin(specimen, first + place) for place, start in enumerate(wanted)}
+
+
+def conditions(specimen: Specimen, train: Examples, test: Examples, seed: int, plan: Plan) -> dict[str, np.ndarray]:
+    """Scores of one start tuned and frozen: (1,) each, of untrained heads (heads,)."""
+    pool = "pair" if train.pairs else "mean"
+    tuned = finetune(specimen, train, test, seed, epochs=plan.epochs, budget=128, pool=pool)
+    frozen = comparisons.frozen_predictions(specimen, train, test, plan.heads, seed)
+    predicted = {"tuned": tuned.probabilities[None]} | {arm: frozen[kind] for arm, kind in FROZEN.items()}
+    shaped = {arm: own.reshape(-1, *tuned.probabilities.shape) for arm, own in predicted.items()}
+    return {arm: np.array([task_score(one, test) for one in own]) for arm, own in shaped.items()}
+
+
+def crossed(specimen: Specimen, seed: int, plan: Plan) -> np.ndarray:
+    """Starts and orders of a seed's own, each with each, on few sentences: booleans (starts, orders, items)."""
+    first = FIRST_SEED + plan.crossed * seed
+    seeds, how = range(first, first + plan.crossed), {"epochs": plan.epochs, "budget": 128}
+    return comparisons.seed_grid(specimen, *drawn(LUCK, seed, plan), seeds, **how)
+
+
+# ---------------------------------------------------------------- the file
+
+
+def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
+    """The lines of one row and seed."""
+    about = {"hardware": hardware(), "date": datetime.now(UTC).date().isoformat()}
+    began, made = time.process_time(), []
+    for start, arm, scores, more in _luck(specimen, seed, plan) if name == LUCK else _arms(specimen, name, seed, plan):
+        values = " ".join(f"{value:.4f}" for value in more)
+        items = plan.asked if name == LUCK else plan.test
+        score, seconds = round(float(np.mean(scores)), 4), round(time.process_time() - began, 1)
+        made.append(Unit(specimen.identity, name, seed, start, arm, score, items, values, seconds, **about))
+        began = time.process_time()
+    return made
+
+
+Line = tuple[str, str, Sequence[float], Sequence[float]]  # start, arm, scores and values
+
+
+def _arms(specimen: Specimen, name: str, seed: int, plan: Plan) -> Iterator[Line]:
+    train, test = drawn(name, seed, plan)
+    for start, own in starts(specimen, name, seed).items():
+        for arm, scores in conditions(own, train, test, FIRST_SEED + seed, plan).items():
+            yield start, arm, scores, scores if len(scores) > 1 else []
+    if not train.graded:
+        yield "", BAG, bag_of_words(train, test), []
+
+
+def _luck(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    grid = crossed(specimen, seed, plan)
+    yield PRETRAINED, GRID, grid.mean(-1).ravel(), grid.mean(-1).ravel()
+    chance = comparisons.chance_spreads(grid)
+    yield PRETRAINED, CHANCE, [chance["run"]], list(chance.values())
+
+
+def missing(path: Path, rows: Sequence[str], seeds: Sequence[int], model: str) -> list[tuple[str, int]]:
+    """(row, seed) without lines of a model with these weights in the file; seeds in the outer order."""
+    identity = load(model).identity
+    done = {(unit.task, unit.seed) for unit in read_rows(path, Unit) if unit.model == identity}
+    return [(row, seed) for seed in seeds for row in rows if (row, seed) not in done]
+
+
+def keep(path: Path, new: Sequence[Unit]) -> None:
+    """Adds lines to the file, in the place of older ones of the same condition and seed."""
+    key = attrgetter("model", "task", "seed", "start", "arm")
+    with updating(path):
+        fresh = {key(unit): unit for unit in [*read_rows(path, Unit), *new]}
+        write_rows(path, [fresh[place] for place in sorted(fresh)], Unit)
+
+
+def _of_seed(path: Path, model: str, plan: Plan, seed: int, rows: Sequence[str]) -> None:
+    specimen = load(model)
+    for row in rows:
+        if orphaned():
+            return
+        found = units(specimen, row, seed, plan)
+        keep(path, found)
+        print(f"{row}, seed {seed}: {_told(found)}", flush=True)
+
+
+def _told(found: Sequence[Unit]) -> str:
+    scores: Mapping[str, float] = {f"{unit.start} {unit.arm}".strip(): unit.score for unit in found}
+    return ", ".join(f"{name} {score:.3f}" for name, score in scores.items())
+
+
+def study(path: Path, todo: Sequence[tuple[str, int]], model: str, plan: Plan, jobs: int = 2) -> None:
+    """Measures what is to do, `jobs` seeds at a time, and keeps every unit in the file as soon as it is there."""
+    run_seeds(partial(_of_seed, path, model, plan), todo, jobs)
