@@ -22,6 +22,7 @@ from bertology_utils.files import read_json, write_text
 from bertology_utils.instruments import cloze
 from bertology_utils.instruments.layer_views import logits_of_layers
 from bertology_utils.models import Specimen, load
+from bertology_utils.pages.ask_neighbours import NEAREST, neighbours, references
 from bertology_utils.project import DEFAULT_MODEL, RANDOM_PREFIX, model_slug
 from bertology_utils.templates import render
 from bertology_utils.text import Encoding, model_inputs
@@ -45,6 +46,7 @@ QUESTIONS = {
     },
     "heads": {"text": "The dog that chased the cats was tired."},
     "layers": {"text": "The keys to the house [MASK] on the table."},
+    "neighbours": {"text": "The old bank of the river was wet.", "word": "bank"},
     "learning": {"text": "What time [MASK] it?"},
 }
 """What stands in each panel's form, and what its first answer is of."""
@@ -110,7 +112,9 @@ def export(names: Sequence[str], folder: Path) -> None:
     models = {name: export_model(_specimen(name), folder) for name in names}
     tokenizer = _specimen(names[0]).tokenizer
     pieces = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-    manifest = {"longest": LONGEST, "shown": SHOWN, "pieces": pieces, "models": models}
+    others = [" ".join(words) for words in references()]
+    shown = {"longest": LONGEST, "shown": SHOWN, "nearest": NEAREST}
+    manifest = {**shown, "references": others, "pieces": pieces, "models": models}
     write_text(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -225,6 +229,16 @@ def _layers(root: Path, question: Question) -> str:
     return render("ask_layers.html", question=question, sizes=_sizes(root), **shown)
 
 
+def _neighbours(root: Path, question: Question) -> str:
+    answers = []
+    for name in (DEFAULT_MODEL, TWIN):
+        words = words_of(_specimen(name), question["text"])
+        place = words.index(question["word"])
+        found = neighbours(_specimen(name), words, references())
+        answers.append({"name": name, "lines": [layer[place] for layer in found]})
+    return render("ask_neighbours.html", question=question, answers=answers, sizes=_sizes(root), twin=TWIN)
+
+
 def _learning(root: Path, question: Question) -> str:
     steps = families.known(families.checkpoints, LEARNER, root)
     if not steps:
@@ -252,6 +266,7 @@ PANELS = {
     "sentences": _sentences,
     "heads": _heads,
     "layers": _layers,
+    "neighbours": _neighbours,
     "learning": _learning,
 }
 
