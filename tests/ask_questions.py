@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from bertology_utils.instruments.cloze import word_scores
+from bertology_utils.instruments.relations import PATTERNS, map_patterns
 from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen, load
 from bertology_utils.pages.ask import words_of
@@ -45,8 +46,8 @@ def sentences(count: int = 50) -> list[str]:
 
 @torch.inference_mode()
 def write_expected(folder: Path, texts: Sequence[str], model: str = "pocket-bert") -> None:
-    """Pieces, words, scores and some neighbours as json; logits (pieces, vocabulary) and attention maps as float32, end
-    to end."""
+    """Pieces, words, scores, patterns and some neighbours as json; logits (pieces, vocabulary) and attention maps as
+    float32, end to end."""
     specimen, entries, logits, maps = load(model, attention="eager"), [], [], []
     for text in texts:
         inputs = specimen.tokenizer(text, return_tensors="pt")
@@ -66,4 +67,5 @@ def write_expected(folder: Path, texts: Sequence[str], model: str = "pocket-bert
 
 def _scores(specimen: Specimen, text: str) -> dict[str, list]:
     words = words_of(specimen, text)
-    return {"words": words, "scores": word_scores(specimen, [words])[0].tolist()}
+    patterns = [PATTERNS[code] for code in map_patterns(specimen, [words])[0].ravel()]
+    return {"words": words, "scores": word_scores(specimen, [words])[0].tolist(), "patterns": patterns}

@@ -143,6 +143,15 @@ function smallMultiples(name, found, framed) {
 
 const inBytes = ({ maps }) => btoa(Array.from(maps, (weight) => String.fromCharCode(Math.round(255 * weight))).join(""));
 
+// What the rule says of each head's map, as a letter; the caption counts them.
+function patternTable(name, letters, { layers, heads, patterns }) {
+  const counts = Object.entries(letters).map(([pattern, letter]) => `${letter} ${pattern} ${patterns.filter((found) => found === pattern).length}`);
+  const letterCell = (pattern) => { const made = make("td", { title: pattern }, letters[pattern]); made.dataset.pattern = pattern; return made; };
+  const rows = Array.from({ length: layers }, (_, layer) => row(head(String(layer + 1)), ...patterns.slice(layer * heads, (layer + 1) * heads).map(letterCell)));
+  const columns = Array.from({ length: heads }, (_, index) => String(index + 1));
+  return table(`${shownName(name)}, each head's pattern: ${counts.join(", ")}`, titles("Layer", ...columns), make("tbody", {}, ...rows));
+}
+
 // An explorer of the book without a life yet: `start` gives it one. What is marked is what the figure before it marked.
 function explorer(names, answers, before) {
   const { marks, start } = JSON.parse(before.querySelector("script").textContent), { units, layers, heads } = answers[0];
@@ -255,6 +264,8 @@ const kinds = {
     before.replaceWith(explorer(wanted, replies.map((reply) => reply.answer), before));
     place.append(make("script", { textContent: explorerScript })); // starts every explorer that has not been started
     place.lastChild.remove();
+    const told = place.querySelector(".ask-patterns"), letters = JSON.parse(told.dataset.letters);
+    told.replaceChildren(...replies.map(({ answer }, index) => patternTable(wanted[index], letters, answer)));
     return replies;
   },
 

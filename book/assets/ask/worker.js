@@ -4,8 +4,8 @@
 //
 // The address ends in the edition of the scripts, which is passed on: a browser's cache must not mix two of them.
 const { search } = self.location;
-const scripts = ["bert", "wordpiece", "product", "neighbours"].map((name) => import(`./${name}.js${search}`));
-const [{ Bert }, { WordPiece }, { arithmetic }, { pool, neighbours }] = await Promise.all(scripts);
+const scripts = ["bert", "wordpiece", "product", "neighbours", "patterns"].map((name) => import(`./${name}.js${search}`));
+const [{ Bert }, { WordPiece }, { arithmetic }, { pool, neighbours }, { patterns }] = await Promise.all(scripts);
 
 const models = new Map(), pools = new Map();
 let manifest = null, tokenizer = null;
@@ -104,7 +104,7 @@ const answers = {
 
   heads(model, { text }) {
     const { ids } = encode(text), maps = model.run([ids]);
-    return { units: ids.map((id) => tokenizer.pieces[id]), layers: model.layers, heads: model.heads, maps };
+    return { units: ids.map((id) => tokenizer.pieces[id]), layers: model.layers, heads: model.heads, maps, patterns: patterns(maps, ids.length, manifest.limits) };
   },
 
   layers(model, { text }) {

@@ -21,7 +21,7 @@ async function equality(browser) {
   const { page, close } = await open(browser, address, { told }), found = [];
   for (const [way, count] of Object.entries(SENTENCES)) found.push(await page.evaluate(async (origin, plain, count) => {
     const { differences } = await import(`${origin}/tests/ask_equality.mjs`);
-    const scripts = Object.assign({}, ...(await Promise.all(["bert", "wordpiece", "product", "neighbours"].map((name) => import(`${origin}/_static/ask/${name}.js`)))));
+    const scripts = Object.assign({}, ...(await Promise.all(["bert", "wordpiece", "product", "neighbours", "patterns"].map((name) => import(`${origin}/_static/ask/${name}.js`)))));
     const folder = (name) => (["expected.json", "logits.bin", "maps.bin"].includes(name) ? "/expected" : "/_static/ask/models");
     const files = async (name) => (await fetch(`${folder(name)}/${name}`)).arrayBuffer();
     return differences(scripts, files, { plain, count: count ?? Infinity });
@@ -57,13 +57,16 @@ function loadedNothing(name) {
   if (paths.splice(0).some((path) => /ask\/(models\/|worker)/.test(path))) problems.push(`${name}: the model is loaded before a click`);
 }
 
+const patterns = (page, name) => page.$$eval(within(name, ".ask-patterns"), (parts) => parts.map((part) => part.innerText).join());
+
 async function asBuilt(page, name, button) {
-  const before = await shown(page, name);
+  const before = await shown(page, name), marked = await patterns(page, name);
   await click(page, name, button);
   const status = await answered(page, name);
   if (!status.startsWith("Computed in this browser")) problems.push(`${name} says ${status}`);
   const after = name === "learning" ? await textOf(page, within(name, ".ask-steps")) : await shown(page, name);
-  const told = (text) => text.split("Table behind the figure")[0].trim();
+  const told = (text) => text.split(/Table behind the figure|\S+, each head's pattern/)[0].trim(); // patterns are compared above
+  if ((await patterns(page, name)) !== marked) problems.push(`${name} marks other patterns than it was built with`);
   if (told(after) !== told(before)) problems.push(`${name} shows\n${after}\nand was built with\n${before}`);
 }
 
