@@ -8,9 +8,11 @@ import numpy as np
 import torch
 
 from bertology_utils.instruments.cloze import word_scores
+from bertology_utils.instruments.relations import PATTERNS, map_patterns
 from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen, load
 from bertology_utils.pages.ask import words_of
+from bertology_utils.pages.ask_neighbours import neighbours, references
 
 ODD = (
     "What time [MASK] it?",
@@ -44,7 +46,8 @@ def sentences(count: int = 50) -> list[str]:
 
 @torch.inference_mode()
 def write_expected(folder: Path, texts: Sequence[str], model: str = "pocket-bert") -> None:
-    """Pieces, words and scores as json; logits (pieces, vocabulary) and attention maps as float32, end to end."""
+    """Pieces, words, scores, patterns and some neighbours as json; logits (pieces, vocabulary) and attention maps as
+    float32, end to end."""
     specimen, entries, logits, maps = load(model, attention="eager"), [], [], []
     for text in texts:
         inputs = specimen.tokenizer(text, return_tensors="pt")
@@ -55,9 +58,14 @@ def write_expected(folder: Path, texts: Sequence[str], model: str = "pocket-bert
         entries.append({"text": text, "ids": inputs["input_ids"][0].tolist(), **_scores(specimen, text)})
     np.concatenate(logits).astype("<f4").tofile(folder / "logits.bin")
     np.concatenate(maps).astype("<f4").tofile(folder / "maps.bin")
-    (folder / "expected.json").write_text(json.dumps({"model": model, "sentences": entries}), encoding="utf-8")
+    near = [
+        {"text": text, "lines": neighbours(specimen, words_of(specimen, text), references())} for text in texts[::12]
+    ]
+    expected = {"model": model, "sentences": entries, "neighbours": near}
+    (folder / "expected.json").write_text(json.dumps(expected), encoding="utf-8")
 
 
 def _scores(specimen: Specimen, text: str) -> dict[str, list]:
     words = words_of(specimen, text)
-    return {"words": words, "scores": word_scores(specimen, [words])[0].tolist()}
+    patterns = [PATTERNS[code] for code in map_patterns(specimen, [words])[0].ravel()]
+    return {"words": words, "scores": word_scores(specimen, [words])[0].tolist(), "patterns": patterns}

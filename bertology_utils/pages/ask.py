@@ -19,9 +19,10 @@ from markupsafe import Markup
 from bertology_utils import families
 from bertology_utils.figures import attention_explorer
 from bertology_utils.files import read_json, write_text
-from bertology_utils.instruments import cloze
+from bertology_utils.instruments import cloze, relations
 from bertology_utils.instruments.layer_views import logits_of_layers
 from bertology_utils.models import Specimen, load
+from bertology_utils.pages.ask_neighbours import NEAREST, neighbours, references
 from bertology_utils.project import DEFAULT_MODEL, RANDOM_PREFIX, model_slug
 from bertology_utils.templates import render
 from bertology_utils.text import Encoding, model_inputs
@@ -37,6 +38,8 @@ EXPLORER = re.compile(r'data-kind="attention".*?<script type="application/json">
 UNUSED = ("bert.pooler.", "cls.seq_relationship.", "cls.predictions.decoder.")  # the last is tied to the embeddings
 SHOWN = 10  # words of an answer
 LONGEST = 30  # words that a reader may type; a browser answers in a few seconds then
+LETTERS = {"vertical": "V", "diagonal": "D", "vertical+diagonal": "M", "broad": "B", "heterogeneous": "·"}
+LIMITS = {name: getattr(relations, name.upper()) for name in ("single", "part", "mixed", "broad")}
 QUESTIONS = {
     "fill": {"text": "She drank a cup of [MASK].", "words": "water, blood, paris"},
     "sentences": {
@@ -45,6 +48,7 @@ QUESTIONS = {
     },
     "heads": {"text": "The dog that chased the cats was tired."},
     "layers": {"text": "The keys to the house [MASK] on the table."},
+    "neighbours": {"text": "The old bank of the river was wet.", "word": "bank"},
     "learning": {"text": "What time [MASK] it?"},
 }
 """What stands in each panel's form, and what its first answer is of."""
@@ -110,7 +114,9 @@ def export(names: Sequence[str], folder: Path) -> None:
     models = {name: export_model(_specimen(name), folder) for name in names}
     tokenizer = _specimen(names[0]).tokenizer
     pieces = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-    manifest = {"longest": LONGEST, "shown": SHOWN, "pieces": pieces, "models": models}
+    others = [" ".join(words) for words in references()]
+    shown = {"longest": LONGEST, "shown": SHOWN, "nearest": NEAREST}
+    manifest = {**shown, "limits": LIMITS, "references": others, "pieces": pieces, "models": models}
     write_text(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -184,6 +190,13 @@ def attended(name: str, text: str) -> tuple[list[str], np.ndarray]:
     return specimen.tokenizer.convert_ids_to_tokens(inputs["input_ids"][0]), maps
 
 
+def patterns(name: str, text: str) -> list[list[str]]:
+    """The pattern of every head's map of a text, [layer][head], by the rule of the chapter on attention."""
+    specimen = _specimen(name, "eager")
+    (codes,) = relations.map_patterns(specimen, [words_of(specimen, text)])
+    return [[relations.PATTERNS[code] for code in layer] for layer in codes]
+
+
 def chapter_marks(root: Path) -> dict[str, str]:
     """The heads that the executed chapter on attention marks, and with which relations; none where it marks none."""
     cells = (read_json(root / MARKING) or {}).get("cells", [])
@@ -197,7 +210,8 @@ def _heads(root: Path, question: Question) -> str:
     (units, maps), (_, untrained) = (attended(name, question["text"]) for name in (DEFAULT_MODEL, TWIN))
     views = {DEFAULT_MODEL: maps, "untrained twin": untrained}
     figure = attention_explorer(units, views, marks=chapter_marks(root))._repr_html_()
-    shown = {"model": DEFAULT_MODEL, "twin": TWIN, "figure": Markup(figure)}
+    found = {name: patterns(name, question["text"]) for name in (DEFAULT_MODEL, TWIN)}
+    shown = {"model": DEFAULT_MODEL, "twin": TWIN, "figure": Markup(figure), "patterns": found, "letters": LETTERS}
     return render("ask_heads.html", question=question, sizes=_sizes(root), **shown)
 
 
@@ -223,6 +237,16 @@ def _layers(root: Path, question: Question) -> str:
     found, untrained = (by_layer(name, question["text"]) for name in (DEFAULT_MODEL, TWIN))
     shown = {"model": DEFAULT_MODEL, "twin": TWIN, "untrained": untrained["answer"]} | found
     return render("ask_layers.html", question=question, sizes=_sizes(root), **shown)
+
+
+def _neighbours(root: Path, question: Question) -> str:
+    answers = []
+    for name in (DEFAULT_MODEL, TWIN):
+        words = words_of(_specimen(name), question["text"])
+        place = words.index(question["word"])
+        found = neighbours(_specimen(name), words, references())
+        answers.append({"name": name, "lines": [layer[place] for layer in found]})
+    return render("ask_neighbours.html", question=question, answers=answers, sizes=_sizes(root), twin=TWIN)
 
 
 def _learning(root: Path, question: Question) -> str:
@@ -252,6 +276,7 @@ PANELS = {
     "sentences": _sentences,
     "heads": _heads,
     "layers": _layers,
+    "neighbours": _neighbours,
     "learning": _learning,
 }
 

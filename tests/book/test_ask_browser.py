@@ -29,7 +29,7 @@ def test_panels_work_and_say_what_the_book_was_built_with(report):
 def test_fifty_sentences_come_out_as_in_python(report, way):
     found = report["ways"][way]
     assert found["tokens"] == []
-    assert {name: found[name] < CLOSE for name in ("logits", "maps", "scores")} == dict.fromkeys(
-        ("logits", "maps", "scores"), True
-    )
+    assert (found["forms"], found["patterns"]) == ([], [])
+    numbers = ("logits", "maps", "scores", "neighbours")
+    assert {name: found[name] < CLOSE for name in numbers} == dict.fromkeys(numbers, True)
     assert found["engine"] == ["WebAssembly", "JavaScript"][way]

@@ -10,12 +10,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from ask_questions import sentences, write_expected
 from safetensors.numpy import load_file
 
+from bertology_utils.activations import word_vectors
 from bertology_utils.instruments.cloze import fill_in, pseudo_log_likelihood
 from bertology_utils.models import load, twin
 from bertology_utils.pages import ask, extension
+from bertology_utils.pages.ask_neighbours import neighbours, references
 
 ROOT = Path(__file__).parents[2]
 CLOSE = 1e-4
@@ -96,6 +99,31 @@ def test_the_first_answers_are_those_of_the_instruments():
     assert found["lines"][-1][1] == 1
 
 
+def test_neighbours_are_those_of_a_plain_loop():
+    specimen, others = load("ladder-1m"), [("cats", "sleep", "."), ("dogs", "sleep", "."), ("they", "read", "books")]
+    found = neighbours(specimen, ("a", "cat"), others)
+    pool = [
+        (word, other[:, place])
+        for words, other in zip(others, word_vectors(specimen, others), strict=True)
+        for place, word in enumerate(words)
+    ]
+    own = word_vectors(specimen, [("a", "cat")])[0]
+    for layer, lines in enumerate(found):
+        mean = torch.stack([vectors[layer] for _, vectors in pool]).mean(0)
+        best: dict[str, float] = {}
+        for form, vectors in pool:
+            cosine = float(torch.cosine_similarity(own[layer, 1] - mean, vectors[layer] - mean, dim=0))
+            best[form] = max(cosine, best.get(form, -1.0))
+        expected = sorted(best.items(), key=lambda entry: -entry[1])[:3]
+        assert [form for form, _ in lines[1]] == [form for form, _ in expected]
+        assert [cosine for _, cosine in lines[1]] == pytest.approx([cosine for _, cosine in expected], abs=1e-5)
+
+
+def test_references_are_cut_into_the_words_that_they_are_made_of():
+    specimen = load("ladder-1m")
+    assert [ask.words_of(specimen, " ".join(words)) for words in references()] == list(map(list, references()))
+
+
 def test_a_word_of_several_pieces_is_told_apart():
     assert [len(entry) for entry in ask.filled("ladder-1m", "a [MASK] .", "house, xylophonist")["own"]] == [3, 1]
 
@@ -139,7 +167,8 @@ def test_node_computes_what_python_computes(exported, tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     for found, engine in zip(json.loads(done.stdout), ("WebAssembly", "JavaScript"), strict=True):
         assert (found["engine"], found["computed"], found["tokens"]) == (engine, 20, [])
-        assert max(found["logits"], found["maps"], found["scores"]) < CLOSE
+        assert (found["forms"], found["patterns"]) == ([], [])
+        assert max(found["logits"], found["maps"], found["scores"], found["neighbours"]) < CLOSE
 
 
 def test_heads_are_marked_as_the_executed_chapter_marks_them(tmp_path):

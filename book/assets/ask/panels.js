@@ -22,7 +22,7 @@ async function ask(question, progress) {
   const target = await worker;
   return new Promise((answered, refused) => {
     waiting.set(id, (message) => {
-      if (message.total) return progress(message.loaded, message.total);
+      if (message.total) return progress(message);
       waiting.delete(id);
       return message.error ? refused(new Error(message.error)) : answered(message);
     });
@@ -104,6 +104,14 @@ function layerTable({ answer, lines }) {
     table("what the head reads at each layer", titles("Layer", "first word", `rank of ${quoted(answer)}`, "its probability"), make("tbody", {}, ...rows))];
 }
 
+function nearTable(name, word, lines) {
+  const near = ([form, cosine]) => make("td", {}, form, " ", make("small", {}, cosine.toFixed(2).replace("-", "−")));
+  const made = table(`nearest to ${quoted(word)} in ${name.startsWith("random:") ? "the untrained twin" : name}, with cosine`,
+    titles("Layer", "nearest", "second", "third"), make("tbody", {}, ...lines.map((line, layer) => row(head(String(layer)), ...line.map(near)))));
+  made.classList.add("ask-near");
+  return made;
+}
+
 // All heads as one picture, a pixel a weight and a clear one around each map, as the book's explorers have it.
 function bitmap({ units, layers, heads, maps }) {
   const size = units.length, canvas = make("canvas", { width: heads * (size + 2), height: layers * (size + 2) });
@@ -134,6 +142,15 @@ function smallMultiples(name, found, framed) {
 }
 
 const inBytes = ({ maps }) => btoa(Array.from(maps, (weight) => String.fromCharCode(Math.round(255 * weight))).join(""));
+
+// What the rule says of each head's map, as a letter; the caption counts them.
+function patternTable(name, letters, { layers, heads, patterns }) {
+  const counts = Object.entries(letters).map(([pattern, letter]) => `${letter} ${pattern} ${patterns.filter((found) => found === pattern).length}`);
+  const letterCell = (pattern) => { const made = make("td", { title: pattern }, letters[pattern]); made.dataset.pattern = pattern; return made; };
+  const rows = Array.from({ length: layers }, (_, layer) => row(head(String(layer + 1)), ...patterns.slice(layer * heads, (layer + 1) * heads).map(letterCell)));
+  const columns = Array.from({ length: heads }, (_, index) => String(index + 1));
+  return table(`${shownName(name)}, each head's pattern: ${counts.join(", ")}`, titles("Layer", ...columns), make("tbody", {}, ...rows));
+}
 
 // An explorer of the book without a life yet: `start` gives it one. What is marked is what the figure before it marked.
 function explorer(names, answers, before) {
@@ -167,8 +184,8 @@ function conversation(panel) {
   const status = panel.querySelector("[role=status]"), bar = panel.querySelector("progress");
   const say = (text) => { status.textContent = text; };
   const put = async (question) => {
-    const reply = await ask(question, (done, total) => {
-      if (bar.hidden) say(`Loading ${question.model}, ${(total / 1e6).toFixed(0)} MB …`);
+    const reply = await ask(question, ({ doing, done, total }) => {
+      if (status.textContent !== doing) say(doing); // once, since it is read aloud
       bar.hidden = false;
       bar.value = done / total;
     });
@@ -193,7 +210,7 @@ async function run(panel, form, button) {
   talk.say("Computing …");
   try {
     const models = (button ?? form.elements.ask).dataset.models.split(" ");
-    const replies = await kinds[panel.dataset.ask]({ panel, place, form, models, put: talk.put, values: Object.fromEntries(new FormData(form)) });
+    const replies = await kinds[panel.dataset.ask]({ panel, place, form, models, put: talk.put, say: talk.say, values: Object.fromEntries(new FormData(form)) });
     const spent = sum(replies.map((reply) => reply.milliseconds));
     talk.say(`Computed in this browser, in ${spent < 1000 ? `${Math.ceil(spent)} ms` : `${(spent / 1000).toFixed(1)} s`}.`);
   } catch (error) {
@@ -247,6 +264,8 @@ const kinds = {
     before.replaceWith(explorer(wanted, replies.map((reply) => reply.answer), before));
     place.append(make("script", { textContent: explorerScript })); // starts every explorer that has not been started
     place.lastChild.remove();
+    const told = place.querySelector(".ask-patterns"), letters = JSON.parse(told.dataset.letters);
+    told.replaceChildren(...replies.map(({ answer }, index) => patternTable(wanted[index], letters, answer)));
     return replies;
   },
 
@@ -254,6 +273,18 @@ const kinds = {
     const text = blankIn(values.text), replies = await inTurn(withTwin(form, models), (model) => put({ kind: "layers", model, text }));
     const says = ({ answer }) => `The last layer of its untrained twin says ${quoted(answer)}.`;
     place.replaceChildren(...layerTable(replies[0].answer), twinLine(replies[1], says));
+    return replies;
+  },
+
+  // All words are asked; which one is shown, the reader chooses. A word that was chosen stays chosen where it still stands.
+  async neighbours({ panel, place, form, models, put, say, values }) {
+    const wanted = withTwin(form, models), replies = await inTurn(wanted, (model) => put({ kind: "neighbours", model, text: values.text }));
+    const { words, lines } = replies[0].answer, missing = replies[1] ? [] : [twinLine()];
+    chooseWord(panel.querySelector(".ask-words"), words, (index) => {
+      const tables = replies.map(({ answer }, other) => nearTable(wanted[other], words[index], answer.lines.map((layer) => layer[index])));
+      place.replaceChildren(...tables, ...missing);
+      say(`Nearest to ${quoted(words[index])} at the last layer: ${lines.at(-1)[index].map(([form]) => form).join(", ")}.`);
+    });
     return replies;
   },
 
@@ -274,6 +305,17 @@ const kinds = {
     return replies;
   },
 };
+
+function chooseWord(chooser, words, show) {
+  const choose = (index) => { chooser.dataset.word = words[index]; show(index); };
+  const before = words.indexOf(chooser.dataset.word), longest = Math.max(...words.map((word) => word.length));
+  const start = before < 0 ? words.findIndex((word) => word.length === longest) : before;
+  const labels = words.map((word, index) => make("label", {},
+    make("input", { type: "radio", name: "word", checked: index === start, onchange: () => choose(index) }), word));
+  chooser.replaceChildren(chooser.querySelector("legend"), ...labels);
+  chooser.hidden = false;
+  choose(start);
+}
 
 function stepRow(step, { best, own: [[, , share]] }) {
   return row(head(step.replace("step ", "")), cell(best.slice(0, 3).map(([word]) => word).join(" · ")), shareCell(share));

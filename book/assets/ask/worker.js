@@ -1,12 +1,13 @@
 // Answers the page's questions beside the page, so that nothing on it stands still: fetches and checks the weights,
 // keeps each model that was asked, and computes. Messages in: {id, kind, model, ...}. Messages out: {id, answer},
-// {id, error}, or {id, loaded, total} while a model is on its way.
+// {id, error}, or {id, doing, done, total} while something takes its time.
 //
 // The address ends in the edition of the scripts, which is passed on: a browser's cache must not mix two of them.
 const { search } = self.location;
-const [{ Bert }, { WordPiece }, { arithmetic }] = await Promise.all(["bert", "wordpiece", "product"].map((name) => import(`./${name}.js${search}`)));
+const scripts = ["bert", "wordpiece", "product", "neighbours", "patterns"].map((name) => import(`./${name}.js${search}`));
+const [{ Bert }, { WordPiece }, { arithmetic }, { pool, neighbours }, { patterns }] = await Promise.all(scripts);
 
-const models = new Map();
+const models = new Map(), pools = new Map();
 let manifest = null, tokenizer = null;
 
 class Told extends Error {} // what the reader can mend
@@ -46,7 +47,8 @@ async function modelOf(name, progress) {
   if (!manifest) await readManifest();
   if (!models.has(name)) {
     const entry = manifest.models[name];
-    models.set(name, new Bert(entry, await download(entry, progress), arithmetic));
+    const doing = `Loading ${name}, ${(entry.bytes / 1e6).toFixed(0)} MB …`;
+    models.set(name, new Bert(entry, await download(entry, (done, total) => progress(doing, done, total)), arithmetic));
   }
   return models.get(name);
 }
@@ -74,6 +76,15 @@ function ownWord(values, word) {
   return ids.length === 1 && id !== tokenizer.unknown ? [word, rankOf(values, id), values[id]] : [word];
 }
 
+// Computed once for each model.
+function poolOf(model, progress) {
+  if (!pools.has(model)) {
+    const others = manifest.references.map((text) => tokenizer.encode(text)), doing = `Reading ${others.length} other sentences …`;
+    pools.set(model, pool(model, others, (done, total) => progress(doing, done, total)));
+  }
+  return pools.get(model);
+}
+
 const answers = {
   fill(model, { text, words }) {
     const [ids, place] = blank(text);
@@ -93,7 +104,7 @@ const answers = {
 
   heads(model, { text }) {
     const { ids } = encode(text), maps = model.run([ids]);
-    return { units: ids.map((id) => tokenizer.pieces[id]), layers: model.layers, heads: model.heads, maps };
+    return { units: ids.map((id) => tokenizer.pieces[id]), layers: model.layers, heads: model.heads, maps, patterns: patterns(maps, ids.length, manifest.limits) };
   },
 
   layers(model, { text }) {
@@ -102,12 +113,17 @@ const answers = {
     const answer = first(found.at(-1));
     return { answer: tokenizer.pieces[answer], lines: found.map((values) => [tokenizer.pieces[first(values)], rankOf(values, answer), values[answer]]) };
   },
+
+  neighbours(model, { text }, progress) {
+    const sentence = encode(text);
+    return { words: sentence.words, lines: neighbours(model, poolOf(model, progress), sentence, manifest.nearest) };
+  },
 };
 
 async function answer({ id, kind, model: name, ...question }) {
   try {
-    const model = await modelOf(name, (loaded, total) => postMessage({ id, loaded, total }));
-    const start = performance.now(), found = answers[kind](model, question);
+    const progress = (doing, done, total) => postMessage({ id, doing, done, total }), model = await modelOf(name, progress);
+    const start = performance.now(), found = answers[kind](model, question, progress);
     postMessage({ id, answer: found, engine: model.engine, milliseconds: performance.now() - start });
   } catch (error) {
     if (!(error instanceof Told)) console.error(error);

@@ -6,8 +6,8 @@ import { isVisible, launch, open, press, serve, textOf } from "./browser.mjs";
 
 const [html, expected, engine, executable] = process.argv.slice(2);
 const SENTENCES = { WebAssembly: Infinity, JavaScript: 5 }; // computed; plain JavaScript takes five times as long
-const PANELS = { fill: "twin", sentences: "twin", heads: "twin", layers: "twin", learning: "ask" }; // with the button pressed
-const CHAPTERS = { syntax: "sentences", attention: "heads", world_knowledge: "fill", layers: "layers", training: "learning" }; // a panel of each kind
+const PANELS = { fill: "twin", sentences: "twin", heads: "twin", layers: "twin", neighbours: "twin", learning: "ask" }; // with the button pressed
+const CHAPTERS = { syntax: "sentences", embeddings: "neighbours", attention: "heads", world_knowledge: "fill", layers: "layers", training: "learning" }; // a panel of each kind
 const problems = [];
 let damaged = false; // whether the server changes a byte of the weights
 
@@ -21,7 +21,7 @@ async function equality(browser) {
   const { page, close } = await open(browser, address, { told }), found = [];
   for (const [way, count] of Object.entries(SENTENCES)) found.push(await page.evaluate(async (origin, plain, count) => {
     const { differences } = await import(`${origin}/tests/ask_equality.mjs`);
-    const scripts = Object.assign({}, ...(await Promise.all(["bert", "wordpiece", "product"].map((name) => import(`${origin}/_static/ask/${name}.js`)))));
+    const scripts = Object.assign({}, ...(await Promise.all(["bert", "wordpiece", "product", "neighbours", "patterns"].map((name) => import(`${origin}/_static/ask/${name}.js`)))));
     const folder = (name) => (["expected.json", "logits.bin", "maps.bin"].includes(name) ? "/expected" : "/_static/ask/models");
     const files = async (name) => (await fetch(`${folder(name)}/${name}`)).arrayBuffer();
     return differences(scripts, files, { plain, count: count ?? Infinity });
@@ -57,13 +57,16 @@ function loadedNothing(name) {
   if (paths.splice(0).some((path) => /ask\/(models\/|worker)/.test(path))) problems.push(`${name}: the model is loaded before a click`);
 }
 
+const patterns = (page, name) => page.$$eval(within(name, ".ask-patterns"), (parts) => parts.map((part) => part.innerText).join());
+
 async function asBuilt(page, name, button) {
-  const before = await shown(page, name);
+  const before = await shown(page, name), marked = await patterns(page, name);
   await click(page, name, button);
   const status = await answered(page, name);
   if (!status.startsWith("Computed in this browser")) problems.push(`${name} says ${status}`);
   const after = name === "learning" ? await textOf(page, within(name, ".ask-steps")) : await shown(page, name);
-  const told = (text) => text.split("Table behind the figure")[0].trim();
+  const told = (text) => text.split(/Table behind the figure|\S+, each head's pattern/)[0].trim(); // patterns are compared above
+  if ((await patterns(page, name)) !== marked) problems.push(`${name} marks other patterns than it was built with`);
   if (told(after) !== told(before)) problems.push(`${name} shows\n${after}\nand was built with\n${before}`);
 }
 
@@ -90,6 +93,9 @@ async function keyboard(page) {
   const step = () => textOf(page, within("learning", "output")), before = await step();
   await press(page, within("learning", "input[type=range]"), "ArrowLeft");
   if ((await step()) === before) problems.push("the arrow does not move the slider");
+  const nearest = () => textOf(page, within("neighbours", "caption")), near = await nearest();
+  await press(page, within("neighbours", "input[type=radio]:checked"), "ArrowRight");
+  if ((await nearest()) === near || !(await said(page, "neighbours")).startsWith("Nearest to “of”")) problems.push("the arrow chooses no word");
   const head = () => textOf(page, within("heads", ".explorer-status")), first = await head();
   await press(page, within("heads", ".explorer-grid button[tabindex='0']"), "ArrowRight");
   if ((await head()) === first) problems.push(`the arrow chooses no head: ${first}`);
