@@ -278,20 +278,6 @@ def sentence_map(
     return list(units.values()), whole.numpy()
 
 
-def map_similarity(first: Specimen, second: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """Cosine of the flattened maps of two models with one tokenizer, (sentences, layers, heads), without padding.
-
-    kovaleva2019revealing compares a model before and after fine-tuning this way; its maps were padded to 200 pieces.
-    """
-    similarity = np.full((len(sentences), first.layers, first.heads), np.nan)
-    runs = (attention_maps(specimen, sentences) for specimen in (first, second))
-    for (index, encoding, before), (_, other, after) in zip(*runs, strict=True):
-        if encoding.input_ids != other.input_ids or before.shape != after.shape:
-            raise BertologyError("Maps can be compared between models of one architecture and one tokenizer only.")
-        similarity[index] = torch.cosine_similarity(before.flatten(2), after.flatten(2), dim=-1).numpy()
-    return similarity
-
-
 # --- distances between heads ----------------------------------------------------------------------------------------
 
 

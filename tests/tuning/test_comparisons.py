@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
-from bertology_utils.instruments.attention import head_statistics, map_similarity
+from bertology_utils.instruments.attention import attention_maps, head_statistics
 from bertology_utils.language.grammar import generate
 from bertology_utils.tuning import comparisons as study
 from bertology_utils.tuning.classification_tasks import GRADED, examples
@@ -51,8 +52,11 @@ def test_effects_on_attention_are_those_of_each_measure_alone(tiny_eager, plan):
     effects = study.attention_effects(tiny_eager, runs, sentences)
     before = study.attention_targets(tiny_eager, sentences)
     for place, run in enumerate(runs):
-        similarity = map_similarity(tiny_eager, run.specimen, [s.words for s in sentences])
-        assert np.allclose(effects["change"][place], 1 - similarity.mean(-1), atol=1e-6)
+        maps = (attention_maps(specimen, [s.words for s in sentences]) for specimen in (tiny_eager, run.specimen))
+        alike = np.mean(
+            [torch.cosine_similarity(a[2].flatten(2), b[2].flatten(2), dim=-1) for a, b in zip(*maps, strict=True)], 0
+        )
+        assert np.allclose(effects["change"][place], 1 - alike.mean(-1), atol=1e-6)
         after = study.attention_targets(run.specimen, sentences)
         assert all(np.allclose(effects[name][place], after[name] - before[name], atol=1e-6) for name in study.TARGETS)
     assert (effects["change"] > 0).any()
