@@ -17,6 +17,7 @@ import torch
 from markupsafe import Markup
 
 from bertology_utils import families
+from bertology_utils.errors import BertologyError
 from bertology_utils.figures import attention_explorer
 from bertology_utils.files import read_json, write_text
 from bertology_utils.instruments import cloze, relations
@@ -240,10 +241,11 @@ def _layers(root: Path, question: Question) -> str:
 
 
 def _neighbours(root: Path, question: Question) -> str:
-    answers = []
+    answers, words = [], words_of(_specimen(DEFAULT_MODEL), question["text"])
+    if question["word"] not in words:
+        raise BertologyError(f"The sentence {question['text']!r} has no word {question['word']!r}.")
+    place = words.index(question["word"])
     for name in (DEFAULT_MODEL, TWIN):
-        words = words_of(_specimen(name), question["text"])
-        place = words.index(question["word"])
         found = neighbours(_specimen(name), words, references())
         answers.append({"name": name, "lines": [layer[place] for layer in found]})
     return render("ask_neighbours.html", question=question, answers=answers, sizes=_sizes(root), twin=TWIN)

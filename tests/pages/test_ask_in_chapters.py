@@ -39,3 +39,10 @@ def test_a_wrong_panel_is_told_in_a_line(tmp_path, change, said):
     write_text(tmp_path / panels.PATH, json.dumps({"syntax": own}))
     with pytest.raises(BertologyError, match=re.escape(said)):
         panels.with_panel(read_json(ROOT / "notebooks" / "syntax.ipynb"), "syntax", tmp_path)
+
+
+def test_neighbours_are_asked_of_a_word_of_the_sentence(tmp_path):
+    own = panels.chapter_panels(ROOT)["embeddings"].model_dump() | {"question": {"text": "A bank.", "word": "tree"}}
+    write_text(tmp_path / panels.PATH, json.dumps({"embeddings": own}))
+    with pytest.raises(BertologyError, match="has no word 'tree'"):
+        panels.chapter_part("embeddings", tmp_path)
