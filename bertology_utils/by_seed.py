@@ -1,11 +1,22 @@
-"""Recorded studies: seed after seed in one process, or several seeds at a time. Knows no study."""
+"""Recorded studies: seed after seed in one process, or several seeds at a time. Knows no study. Depends on `files`."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context, parent_process
+from pathlib import Path
 
 import torch
 from transformers.utils import logging
+
+from bertology_utils.errors import BertologyError
+from bertology_utils.files import Row, read_rows
+
+
+def read_study(path: Path, kind: type[Row], study: str) -> list[Row]:
+    """The lines of a study's file. Raises BertologyError where it has none, and as `files.read_rows`."""
+    if not (lines := read_rows(path, kind)):
+        raise BertologyError(f"{path.parent.name}/{path.name} is missing: `bertology study {study}` makes it.")
+    return lines
 
 
 def run_seeds(work: Callable[[int, Sequence[str]], None], todo: Sequence[tuple[str, int]], jobs: int) -> None:

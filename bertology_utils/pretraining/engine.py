@@ -89,7 +89,7 @@ class Pretraining:
             return torch.bfloat16 if self.config.bf16 else torch.float32
         dtype = fast_dtype(self.device.type)
         if self.device.type == "cpu" and self.processes.is_main:
-            speed = bfloat16_speed()
+            speed = bfloat16_speed(self.device.type)
             console.print(f"products in bfloat16 are {speed:.2g} times as fast as in float32 here: {dtype} is used")
         return dtype
 

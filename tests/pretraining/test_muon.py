@@ -51,5 +51,22 @@ def test_an_old_state_of_torchs_muon_can_be_resumed():
 
 @pytest.mark.parametrize("speed, dtype", [(4.0, torch.bfloat16), (0.0125, torch.float32)])
 def test_the_faster_format_is_taken(monkeypatch, speed, dtype):
-    monkeypatch.setattr(precision, "bfloat16_speed", lambda device="cpu": speed)
+    monkeypatch.setattr(precision, "bfloat16_speed", lambda device: speed)
     assert precision.fast_dtype() == dtype
+
+
+def test_a_core_that_is_taken_for_a_while_makes_no_format_slow(monkeypatch):
+    waits = iter([0.05, 0.03, 0.001, 0.002])  # seconds that products took
+
+    class Clock:
+        now = 0.0
+
+        def perf_counter(self) -> float:
+            self.now += self.pending
+            self.pending = 0.0 if self.pending else next(waits)
+            return self.now
+
+        pending = 0.0
+
+    monkeypatch.setattr(precision, "time", Clock())
+    assert precision._seconds(torch.float32, "cpu") == pytest.approx(0.001)

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from bertology_utils.by_seed import read_study
 from bertology_utils.compression.accounting import table1
 from bertology_utils.compression.methods.lesson import Encoded, Method
 from bertology_utils.compression.methods.problems import PROBLEMS, problem
 from bertology_utils.compression.methods.references import UNTRAINED
 from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.compression.scorecard import printed_factor
-from bertology_utils.errors import BertologyError, NotAskable
+from bertology_utils.errors import NotAskable
 from bertology_utils.figures import Figure, scatter, table
-from bertology_utils.files import read_rows
 from bertology_utils.models import Specimen, load
 from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import per_seed
@@ -49,9 +49,7 @@ class Recorded:
     @classmethod
     def read(cls) -> Self:
         """The project's file. Raises BertologyError where it is missing."""
-        if not (units := read_rows(find_root() / PATH, Unit)):
-            raise BertologyError(f"{PATH} is missing: `bertology study table1` makes it.")
-        return cls(units)
+        return cls(read_study(find_root() / PATH, Unit, "table1"))
 
     @cached_property
     def frame(self) -> pd.DataFrame:

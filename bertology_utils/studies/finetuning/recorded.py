@@ -13,8 +13,8 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from bertology_utils.errors import BertologyError, NotAskable
-from bertology_utils.files import read_rows
+from bertology_utils.by_seed import read_study
+from bertology_utils.errors import NotAskable
 from bertology_utils.models import Specimen
 from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import UnitSamples, per_seed
@@ -60,8 +60,7 @@ class Recorded:
         An untrained specimen is any model of its architecture, without the weights. Raises BertologyError where the
         file is missing.
         """
-        if not (units := read_rows(find_root() / PATH, Unit)):
-            raise BertologyError(f"{PATH} is missing: `bertology study finetuning` makes it.")
+        units = read_study(find_root() / PATH, Unit, "finetuning")
         known = list(dict.fromkeys(unit.model for unit in units))
         same = [model for model in known if model == specimen.identity or _is_untrained(specimen, model)]
         return cls(units, (same or known)[0])

@@ -12,8 +12,8 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from bertology_utils.errors import BertologyError, NotAskable
-from bertology_utils.files import read_rows
+from bertology_utils.by_seed import read_study
+from bertology_utils.errors import NotAskable
 from bertology_utils.instruments.relations import PATTERNS, map_patterns
 from bertology_utils.models import Specimen, twin
 from bertology_utils.project import RANDOM_PREFIX, find_root
@@ -50,8 +50,7 @@ class Recorded:
 
         Raises BertologyError where the file is missing.
         """
-        if not (units := read_rows(find_root() / PATH, Unit)):
-            raise BertologyError(f"{PATH} is missing: `bertology study subnetworks` makes it.")
+        units = read_study(find_root() / PATH, Unit, "subnetworks")
         known = dict.fromkeys(unit.model for unit in units if not unit.model.startswith(RANDOM_PREFIX))
         return cls(units, specimen.identity if specimen.identity in known else next(iter(known), units[0].model))
 

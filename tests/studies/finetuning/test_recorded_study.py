@@ -188,7 +188,7 @@ def test_weights_without_three_seeds_are_not_asked(tiny) -> None:
 
 def test_a_page_is_about_the_specimen_or_the_first_model_of_the_file(tiny, monkeypatch) -> None:
     units = [*arms(tiny.identity, {}, {}), *grids(tiny.identity, 2, 1)]
-    monkeypatch.setattr("bertology_utils.studies.finetuning.recorded.read_rows", lambda *_: units)
+    monkeypatch.setattr("bertology_utils.studies.finetuning.recorded.read_study", lambda *_: units)
     monkeypatch.setattr("bertology_utils.studies.finetuning.recorded.find_root", lambda: study_file.PATH)
     for specimen in (tiny, replace(tiny, name="another"), twin(tiny)):
         recorded = Recorded.read(specimen)

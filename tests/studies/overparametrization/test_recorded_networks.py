@@ -98,7 +98,7 @@ def test_a_page_is_about_the_specimen_or_the_first_model_of_the_file(recorded, t
     assert recorded.left() == {"heads": 0.75, "parts": 1.0, "weights": pytest.approx(0.45)}
     assert recorded.by_task().shape == (len(NETWORKS) + len(READERS) + 1, len(lottery.TASKS))
     assert set(recorded.bars()["s-good"]) == {"pruned", "retrained"} and recorded.references()["recurrent"] > 0.5
-    units = "bertology_utils.studies.overparametrization.recorded_networks.read_rows"
+    units = "bertology_utils.studies.overparametrization.recorded_networks.read_study"
     monkeypatch.setattr(units, lambda *_: recorded.units)
     assert Recorded.read(replace(tiny, name="another")).named == tiny.identity
 
