@@ -71,7 +71,7 @@ def explained(predicted: np.ndarray, values: Sequence[float]) -> np.ndarray:
     return 1 - (predicted - values) ** 2 / ((values - values.mean()) ** 2).mean()
 
 
-def readable(features: torch.Tensor, values: Sequence[float], share: float = 0.8) -> np.ndarray:
+def readable(features: torch.Tensor, values: Sequence[float], share: float = 0.5) -> np.ndarray:
     """How much of the variance of new numbers a regression on the first `share` of them explains, see `explained`."""
     cut = int(share * len(values))
     _, predicted = read_values(features[:, :cut], values[:cut], features[:, cut:])
