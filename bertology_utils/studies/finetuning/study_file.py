@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.models import Specimen, load, twin
 from bertology_utils.provenance import hardware
-from bertology_utils.studies.finetuning.conditions import TASKS
+from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
 from bertology_utils.tuning import comparisons
 from bertology_utils.tuning.classification_tasks import GRADED, examples
 from bertology_utils.tuning.shortcuts import bag_of_words
@@ -36,14 +37,18 @@ BAG = "bag of words"
 LUCK = "starts and orders"  # voice on few sentences
 GRID, CHANCE = "grid", "chance"
 BESIDE = ("paraphrase", GRADED)  # a task of pairs and one of grades, which no claim asks for
-ROWS = (*TASKS, LUCK, *BESIDE)
+ADAPTERS = "adapters"  # one frozen body that serves several tasks; an arm is a task and a way to tune
+SERVED = (*TASKS, BESIDE[0])
+WAYS = ("adapter", "full")
+ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS)
 
 
 @dataclass(frozen=True)
 class Plan:
     """Examples of a task to train and to score, passes over them, and random heads on frozen vectors.
 
-    few, asked: sentences to train and to score where starts and orders are crossed, `crossed` of each.
+    few, asked: sentences to train and to score where starts and orders are crossed, `crossed` of each. passes: where
+    adapters are set against tuned copies, of both, and in the first `controls` seeds of a random start too.
     """
 
     train: int = 160
@@ -53,6 +58,8 @@ class Plan:
     few: int = 40
     asked: int = 192
     crossed: int = 4
+    passes: int = 6
+    controls: int = 3
 
 
 @dataclass(frozen=True)
@@ -136,7 +143,8 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
     """The lines of one row and seed."""
     about = {"hardware": hardware(), "date": datetime.now(UTC).date().isoformat()}
     began, made = time.process_time(), []
-    for start, arm, scores, more in _luck(specimen, seed, plan) if name == LUCK else _arms(specimen, name, seed, plan):
+    lines = {LUCK: _luck, ADAPTERS: _served}.get(name, partial(_arms, name))
+    for start, arm, scores, more in lines(specimen, seed, plan):
         values = " ".join(f"{value:.4f}" for value in more)
         items = plan.asked if name == LUCK else plan.test
         score, seconds = round(float(np.mean(scores)), 4), round(time.process_time() - began, 1)
@@ -148,7 +156,7 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
 Line = tuple[str, str, Sequence[float], Sequence[float]]  # start, arm, scores and values
 
 
-def _arms(specimen: Specimen, name: str, seed: int, plan: Plan) -> Iterator[Line]:
+def _arms(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
     train, test = drawn(name, seed, plan)
     for start, own in starts(specimen, name, seed).items():
         for arm, scores in conditions(own, train, test, FIRST_SEED + seed, plan).items():
@@ -162,6 +170,19 @@ def _luck(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
     yield PRETRAINED, GRID, grid.mean(-1).ravel(), grid.mean(-1).ravel()
     chance = comparisons.chance_spreads(grid)
     yield PRETRAINED, CHANCE, [chance["run"]], list(chance.values())
+
+
+def _served(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    """Each task by adapters in a frozen body and by a tuned copy; from a random start too in the first seeds."""
+    how = {"epochs": plan.passes, "budget": 128}
+    for name in SERVED:
+        train, test = drawn(name, seed, plan)
+        pool = "pair" if train.pairs else "mean"
+        for start, own in islice(starts(specimen, name, seed).items(), 2 if seed < plan.controls else 1):
+            adapters = {"adapters": adapter_size(own), "learning_rate": ADAPTER_RATE}
+            for way, options in zip(WAYS, (adapters, {}), strict=True):
+                run = finetune(own, train, test, FIRST_SEED + seed, pool=pool, **how, **options)
+                yield start, f"{name} {way}", [task_score(run.probabilities, test)], []
 
 
 def missing(path: Path, rows: Sequence[str], seeds: Sequence[int], model: str) -> list[tuple[str, int]]:
