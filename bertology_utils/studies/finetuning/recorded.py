@@ -16,6 +16,7 @@ import pandas as pd
 
 from bertology_utils.by_seed import read_study
 from bertology_utils.errors import NotAskable
+from bertology_utils.instruments.layer_curves import band_of
 from bertology_utils.models import Specimen
 from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import UnitSamples, per_seed
@@ -29,6 +30,7 @@ from bertology_utils.studies.finetuning.study_file import (
     CHANCE,
     GRID,
     LUCK,
+    MOVED,
     PATH,
     PRETRAINED,
     RANDOM,
@@ -59,13 +61,13 @@ class Recorded:
 
     @classmethod
     def read(cls, specimen: Specimen) -> Self:
-        """The project's file, about a specimen, or where it has no runs of that about the file's own first model.
+        """The project's file, about a specimen, or where it has no tasks of that about the file's own first model.
 
         An untrained specimen is any model of its architecture, without the weights. Raises BertologyError where the
         file is missing.
         """
         units = read_study(find_root() / PATH, Unit, "finetuning")
-        known = list(dict.fromkeys(unit.model for unit in units))
+        known = list(dict.fromkeys(unit.model for unit in units if unit.task in TASKS))
         same = [model for model in known if model == specimen.identity or _is_untrained(specimen, model)]
         return cls(units, (same or known)[0])
 
@@ -139,6 +141,20 @@ class Recorded:
         samples = {way: per_seed(values, items * len(SERVED)) for way, values in mean.items()}
         samples |= {f"{task}_full": per_seed(score[f"{task} full"], items) for task in SERVED}
         return samples | {"stored": np.array(stored(specimen, SERVED))}
+
+    def thirds(self, specimen: Specimen) -> Samples:
+        """How far tuning on voice moves sentence vectors, 1 - cosine, by thirds of the depth; one value a seed.
+
+        bottom, middle, top: means over layers; tuned: the accuracy reached. An untrained specimen and NotAskable as in
+        `served` (singh2019bert).
+        """
+        model, start = self._place(specimen)
+        start = start if start == PRETRAINED else RANDOM[0]
+        lines = self._lines(model, MOVED, start, MOVED, self._common(model, [(MOVED, start, MOVED)]))
+        layers = np.stack([unit.numbers for unit in lines])  # (seeds, layers + 1)
+        bands = zip(("bottom", "middle", "top"), band_of(layers.shape[1] - 1).values(), strict=True)
+        moved = {name: per_seed(layers[:, band].mean(1)) for name, band in bands}
+        return moved | {"tuned": per_seed([unit.score for unit in lines], lines[0].items)}
 
     # ------------------------------------------------------------ what a page shows
 

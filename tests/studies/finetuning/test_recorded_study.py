@@ -20,6 +20,7 @@ from bertology_utils.studies.finetuning.study_file import (
     CHANCE,
     GRID,
     LUCK,
+    MOVED,
     PRETRAINED,
     RANDOM,
     SERVED,
@@ -138,6 +139,14 @@ def test_one_body_serves_all_tasks_and_random_starts_in_the_first_seeds_alone(ti
     measured = [study_file.units(tiny, ADAPTERS, seed, plan) for seed in (0, 1)]
     assert {(unit.start, unit.arm) for unit in measured[0]} == pretrained | controls
     assert {(unit.start, unit.arm) for unit in measured[1]} == pretrained
+
+
+def test_moved_layers_are_told_from_the_embeddings_on(tiny) -> None:
+    whole, alone = (study_file.units(tiny, MOVED, seed, replace(PLAN, controls=1)) for seed in (0, 1))
+    assert [unit.start for unit in whole] == [PRETRAINED, RANDOM[0]] and [unit.start for unit in alone] == [PRETRAINED]
+    assert all(len(unit.numbers) == tiny.layers + 1 and unit.items == PLAN.asked for unit in whole)
+    train, test = study_file.drawn(MOVED, 0, PLAN)
+    assert (len(train), len(test)) == (PLAN.train, PLAN.asked)
 
 
 # ---------------------------------------------------------------- bad files
@@ -285,6 +294,29 @@ def test_adapters_are_cheaper_at_a_stated_loss(tiny, monkeypatch, adapter, full,
     recorded = Recorded(bodies(tiny.identity, adapter, full), tiny.identity)
     own, control = (needed(claim, recorded.served(specimen)) for specimen in (tiny, twin(tiny, 1)))
     assert own["full"].items == 400 and control["full"].mean() == pytest.approx(0.55, abs=0.01)
+    assert judge_claim(claim, own, [control]).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("thirds", "score", "verdict"),
+    [
+        ((0.1, 0.2, 0.3), 0.9, "replicates"),
+        ((0.1, 0.1, 0.3), 0.9, "contradicts"),  # the top alone
+        ((0.1, 0.2, 0.3), 0.5, "cannot do the task"),
+    ],
+)
+def test_thirds_of_the_depth_are_moved_as_planted(tiny, thirds, score, verdict) -> None:
+    rng, claim = np.random.default_rng(3), claim_by_id("mbert-finetune-top-and-middle")
+    units = []
+    for seed in range(8):
+        for start, moved in ((PRETRAINED, thirds), (RANDOM[0], (0.1, 0.1, 0.1))):
+            layers = [0.05, *np.repeat(moved, 2) + rng.normal(0, 0.005, 6)]
+            units.append(
+                line(tiny.identity, MOVED, seed, start, MOVED, score, " ".join(f"{own:.4f}" for own in layers))
+            )
+    recorded = Recorded(units, tiny.identity)
+    own, control = (needed(claim, recorded.thirds(specimen)) for specimen in (tiny, twin(tiny, 1)))
+    assert own["middle"].mean() == pytest.approx(thirds[1], abs=0.01) and control["top"].mean() < 0.12
     assert judge_claim(claim, own, [control]).verdict == verdict
 
 
