@@ -15,8 +15,11 @@ from bertology_utils.absent import Absent
 from bertology_utils.compression.outlier_effects import deviations
 from bertology_utils.compression.outliers import deviating, outlier_dimensions
 from bertology_utils.compression.scorecard import count, prune_everywhere, with_model
+from bertology_utils.data.ambiguous_order import ambiguous_sentences
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import focus_preference, preferred
+from bertology_utils.instruments.layer_curves import best_layer_samples
+from bertology_utils.instruments.subjects import subject_scores
 from bertology_utils.language.agreement_verbs import agreement_verbs
 from bertology_utils.language.pairs import (
     NPI_CONDITIONS,
@@ -32,6 +35,7 @@ from bertology_utils.samples import UnitSamples, by_unit
 from bertology_utils.statistics import mean_interval
 from bertology_utils.tuning.mlm_training import mlm_losses
 
+NOUNS = ("NOUN", "PROPN")
 BETWEEN = ("pp", "relative", "object_relative")
 FEW = 200
 EARLY = 0.2  # the share of training that counts as a short stretch
@@ -164,6 +168,21 @@ def _measured(specimen: Specimen, sentences, by_construction: Constructions) -> 
     return mlm_losses(specimen, sentences), {
         kind: focus_preference(specimen, pairs) for kind, pairs in by_construction.items()
     }
+
+
+def subjects_found(names: Mapping[str, str], train: int, test: int, seed: int = 0, **fit) -> dict[str, UnitSamples]:
+    """Is the subject found where another noun comes first (lin2019open)? Of models by role, (seeds, subject nouns).
+
+    Each at its best layer, chosen on the other half of the sentences; `fit` as of `subject_scores`, whose probes learn
+    from the same sentences for all models. `any_noun`: how often any noun of a sentence would be right, (nouns,).
+    """
+    asked = ambiguous_sentences(test, True, seed, "test", "subject")
+    nouns = [sentence.words[sentence.features["target"]] for sentence in asked]
+    found = {"any_noun": by_unit([1 / sum(tag in NOUNS for tag in sentence.upos) for sentence in asked], nouns)}
+    for role, name in names.items():
+        scores = subject_scores(load(name), train, test, seed=seed, **fit)
+        found[role] = by_unit(best_layer_samples(scores, {"best": range(len(scores))})["best"], nouns)
+    return found
 
 
 def equal_count(small: str, large: str, sentences: Sequence[Sequence[str]], untrained: str) -> dict[str, np.ndarray]:

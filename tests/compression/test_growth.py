@@ -14,6 +14,8 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.language.short_pairs import FRAMES
 from bertology_utils.models import add_checkpoint, load
 from bertology_utils.tuning.mlm_training import mlm_losses
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import judge, parse
 
 SENTENCES = [("the", "dog", "sleeps", "."), ("the", "cat", "saw", "the", "dog", ".")]
 
@@ -61,6 +63,38 @@ def test_the_two_largest_are_the_last_two_and_their_units_are_word_forms():
     pair = found.two_largest()
     assert pair["smaller"].mean() == 0.5 and pair["larger"].mean() == 1 and len(pair["larger"]) == 2
     assert found.knowledge == "a above chance in 0; b above chance in 0; c above chance in 0"
+
+
+def subjects(monkeypatch, rates):
+    """What `subjects_found` gives where models find the subject at these rates, by layer."""
+
+    def scores(model, train, test, seed, seeds):
+        generator = np.random.default_rng(sum(map(ord, model)))
+        return np.stack([generator.random((seeds, test)) < rate for rate in rates[model]]).astype(float)
+
+    monkeypatch.setattr(growth, "load", lambda name: name)
+    monkeypatch.setattr(growth, "subject_scores", scores)
+    roles = {"smaller": "small", "larger": "large"}
+    return growth.subjects_found(roles, 60, 600, seeds=4)
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "verdict"),
+    [(0.7, 0.5, "replicates"), (0.6, 0.6, None), (0.5, 0.7, "contradicts"), (0.25, 0.25, "cannot do the task")],
+)
+def test_the_smaller_model_is_better_where_it_was_planted(monkeypatch, small, large, verdict):
+    found = subjects(monkeypatch, {"small": [0.2, small, 0.2], "large": [0.2, 0.2, large]})
+    assert found["smaller"].mean() == pytest.approx(small, abs=0.03)  # at its best layer
+    assert 0.2 < found["any_noun"].mean() < 0.3 and found["larger"].shape == (4, len(found["any_noun"]))
+    claim = claim_by_id("large-worse-subject")
+    judged = judge(claim.parsed_prediction, parse(claim.given), found).verdict
+    assert judged == verdict if verdict else judged != "replicates"
+
+
+def test_subjects_are_asked_of_both_models(tiny_folder):
+    names = {"smaller": str(tiny_folder), "larger": f"random:{tiny_folder}"}
+    found = growth.subjects_found(names, 12, 8, seeds=2, steps=2)
+    assert found["smaller"].shape == found["larger"].shape == (2, len(found["any_noun"]))
 
 
 def test_models_of_equal_count_are_the_dense_one_and_the_pruned_one(tiny_folder):

@@ -186,3 +186,36 @@ def test_the_upper_share_is_the_weight_of_the_upper_third():
     shares = np.full((2, 7), 1 / 7)
     np.testing.assert_allclose(curves.upper_share(shares), len(curves.band_of(6)["high"]) / 7)
     assert curves.upper_share(np.eye(7))[[0, -1]].tolist() == [0, 1]
+
+
+def falling(places, size=0.02, layers=8, items=4000):
+    """Eight tasks whose probes agree but for noise; `places` are the layers to which single ones fall by `size`."""
+    generator, found = np.random.default_rng(3), []
+    for place in [*places, *[None] * (8 - len(places))]:
+        rates = np.minimum(0.6 + 0.1 * np.arange(layers + 1), 0.9)
+        rates[place or layers + 1 :] -= size
+        right = generator.random(items) < rates[:, None, None]
+        found.append((right ^ (generator.random((layers + 1, 7, items)) < 0.005)).astype(float))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("places", "verdict"),
+    [
+        ([8, 8, 7, 7, 8], REPLICATES),
+        ([5, 4, 5, 4, 5], CONTRADICTS),  # falls, and not at the end
+        ([8, 8, 7, 7], None),  # four of eight tasks
+        ([], None),  # noise alone, of which the worst step is always a fall
+    ],
+)
+def test_a_loss_counts_if_five_of_eight_tasks_have_one_late(places, verdict):
+    found = curves.loss_samples(falling(places), 5)
+    judged = judge(claim_by_id("layers-lower-probe-scores").parsed_prediction, None, found).verdict
+    assert judged == verdict if verdict else judged != REPLICATES
+    assert found["least"].shape == found["late_lead"].shape == (7, 8)
+
+
+def test_noise_is_no_loss_though_the_worst_of_its_steps_is():
+    noise = falling([])
+    worst = np.mean([-np.diff(own.mean((1, 2))).min() for own in noise])
+    assert worst > 0.0002 > curves.loss_samples(noise, 5)["least"].mean()

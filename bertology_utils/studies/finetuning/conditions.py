@@ -3,20 +3,25 @@
 The comparison of kovaleva2019revealing. Depends on `comparisons` for each condition.
 """
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from torch.nn import Parameter
 
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
-from bertology_utils.tuning import comparisons
+from bertology_utils.tuning import classification_tasks, comparisons
 from bertology_utils.tuning.comparisons import Plan
+from bertology_utils.tuning.descent import trainable
+from bertology_utils.tuning.regimens import add_adapters
 from bertology_utils.tuning.shortcuts import bag_of_words
-from bertology_utils.tuning.training import FineTuned
+from bertology_utils.tuning.training import Classifier, FineTuned
 
 TASKS = ("voice", "topic", "tense")
+ADAPTER_RATE = 2e-3  # at which adapters learn
 
 
 @dataclass(frozen=True)
@@ -63,14 +68,40 @@ def by_task(measured: Runs, plan: Plan) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def adapted(specimen: Specimen, conditions: Conditions, plan: Plan, size: int) -> dict[str, np.ndarray | float]:
+def adapter_size(specimen: Specimen) -> int:
+    """The width of a bottleneck: a sixteenth of the model's."""
+    return max(4, specimen.width // 16)
+
+
+def stored(specimen: Specimen, tasks: Sequence[str]) -> float:
+    """What several tasks take to store with one frozen body, as a share of as many tuned copies; counts of weights.
+
+    houlsby2019parameter: of its own each task has a classifier, adapters and layer norms.
+    """
+    together = apart = frozen = 0
+    for name in tasks:
+        pool = "pair" if classification_tasks.TASKS[name].paired else "mean"
+        encoder = copy.deepcopy(specimen.encoder)
+        classifier = Classifier(encoder, 2, pool, specimen.tokenizer.sep_token_id)
+        apart += _weights(classifier.parameters())
+        add_adapters(encoder, adapter_size(specimen))
+        own = _weights(trainable(classifier))
+        together += own
+        frozen = _weights(classifier.parameters()) - own
+    return (together + frozen) / apart
+
+
+def _weights(parameters: Iterable[Parameter]) -> int:
+    return sum(parameter.numel() for parameter in parameters)
+
+
+def adapted(specimen: Specimen, conditions: Conditions, plan: Plan) -> dict[str, np.ndarray | float]:
     """Adapters on the first task against full tuning, (seeds, items), and the `share` of weights that they train.
 
-    houlsby2019parameter; `size` is the width of a bottleneck. Seeds of the plan that the conditions lack are fully
-    tuned here.
+    houlsby2019parameter. Seeds of the plan that the conditions lack are fully tuned here.
     """
     task = TASKS[0]
-    runs = comparisons.tune(specimen, [task], plan, adapters=size, learning_rate=2e-3)[task]
+    runs = comparisons.tune(specimen, [task], plan, adapters=adapter_size(specimen), learning_rate=ADAPTER_RATE)[task]
     full, further = conditions.tuned[task], plan.seeds[len(conditions.runs[task]) :]
     if further:
         more = comparisons.tune(specimen, [task], replace(plan, seeds=further))[task]

@@ -5,9 +5,10 @@ specimen's own weights. For an untrained twin stand the random starts, whose wei
 the place of the specimen, the others as random starts beside it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Self
 
 import numpy as np
@@ -15,21 +16,26 @@ import pandas as pd
 
 from bertology_utils.by_seed import read_study
 from bertology_utils.errors import NotAskable
+from bertology_utils.instruments.layer_curves import band_of
 from bertology_utils.models import Specimen
 from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import UnitSamples, per_seed
-from bertology_utils.studies.finetuning.conditions import TASKS
+from bertology_utils.studies.finetuning.conditions import TASKS, stored
 from bertology_utils.studies.finetuning.luck import TITLES
 from bertology_utils.studies.finetuning.study_file import (
+    ADAPTERS,
     ARMS,
     BAG,
     BESIDE,
     CHANCE,
     GRID,
     LUCK,
+    MOVED,
     PATH,
     PRETRAINED,
     RANDOM,
+    SERVED,
+    WAYS,
     Unit,
 )
 from bertology_utils.tuning import comparisons
@@ -55,13 +61,13 @@ class Recorded:
 
     @classmethod
     def read(cls, specimen: Specimen) -> Self:
-        """The project's file, about a specimen, or where it has no runs of that about the file's own first model.
+        """The project's file, about a specimen, or where it has no tasks of that about the file's own first model.
 
         An untrained specimen is any model of its architecture, without the weights. Raises BertologyError where the
         file is missing.
         """
         units = read_study(find_root() / PATH, Unit, "finetuning")
-        known = list(dict.fromkeys(unit.model for unit in units))
+        known = list(dict.fromkeys(unit.model for unit in units if unit.task in TASKS))
         same = [model for model in known if model == specimen.identity or _is_untrained(specimen, model)]
         return cls(units, (same or known)[0])
 
@@ -72,7 +78,7 @@ class Recorded:
     @property
     def who(self) -> str:
         """Whose runs are shown: a name, and how many seeds the tasks of the claims have, and those beside them."""
-        seeds = self._common(self.named, [(PRETRAINED, arm) for arm in ARMS], TASKS)
+        seeds = self._common(self.named, product(TASKS, [PRETRAINED], ARMS))
         beside = min(len(self._scores(self.named, name, PRETRAINED, "tuned")) for name in BESIDE)
         return f"{self.named.rpartition(' ')[0]}, {len(seeds)} seeds, of tasks of pairs {beside}"
 
@@ -88,7 +94,8 @@ class Recorded:
         """
         model, start = self._place(specimen)
         others = [(own, "tuned") for own in RANDOM if own != start]
-        seeds = self._common(model, [*((start, arm) for arm in ARMS), *others], TASKS)
+        arms = [*((start, arm) for arm in ARMS), *others]
+        seeds = self._common(model, [(task, *arm) for task in TASKS for arm in arms])
         by_task = {name: self._of_task(model, name, start, others, seeds) for name in TASKS}
         samples = {f"{name}_{sample}": values for name, own in by_task.items() for sample, values in own.items()}
         mean = {sample: np.mean([own[sample] for own in by_task.values()], 0) for sample in by_task[TASKS[0]]}
@@ -117,6 +124,37 @@ class Recorded:
             grids = [np.full_like(grid, grid[0, 0]) for grid in grids]
             chance = [dict.fromkeys(own, 0.0) for own in chance]
         return comparisons.spread_samples([comparisons.spreads(grid) for grid in grids], chance)
+
+    def served(self, specimen: Specimen) -> Samples:
+        """Several tasks by adapters in one frozen body against as many tuned copies, one value a seed.
+
+        adapter, full: means over the tasks, and as `task_full`; stored: `conditions.stored` of the specimen. An
+        untrained one is the first random start. Raises NotAskable as `conditions`.
+        """
+        model, start = self._place(specimen)
+        start = start if start == PRETRAINED else RANDOM[0]
+        arms = [f"{task} {way}" for task in SERVED for way in WAYS]
+        seeds = self._common(model, product([ADAPTERS], [start], arms))
+        items = self._items(model, ADAPTERS)
+        score = {arm: self._column(model, ADAPTERS, start, arm, seeds) for arm in arms}
+        mean = {way: np.mean([score[f"{task} {way}"] for task in SERVED], 0) for way in WAYS}
+        samples = {way: per_seed(values, items * len(SERVED)) for way, values in mean.items()}
+        samples |= {f"{task}_full": per_seed(score[f"{task} full"], items) for task in SERVED}
+        return samples | {"stored": np.array(stored(specimen, SERVED))}
+
+    def thirds(self, specimen: Specimen) -> Samples:
+        """How far tuning on voice moves sentence vectors, 1 - cosine, by thirds of the depth; one value a seed.
+
+        bottom, middle, top: means over layers; tuned: the accuracy reached. An untrained specimen and NotAskable as in
+        `served` (singh2019bert).
+        """
+        model, start = self._place(specimen)
+        start = start if start == PRETRAINED else RANDOM[0]
+        lines = self._lines(model, MOVED, start, MOVED, self._common(model, [(MOVED, start, MOVED)]))
+        layers = np.stack([unit.numbers for unit in lines])  # (seeds, layers + 1)
+        bands = zip(("bottom", "middle", "top"), band_of(layers.shape[1] - 1).values(), strict=True)
+        moved = {name: per_seed(layers[:, band].mean(1)) for name, band in bands}
+        return moved | {"tuned": per_seed([unit.score for unit in lines], lines[0].items)}
 
     # ------------------------------------------------------------ what a page shows
 
@@ -177,10 +215,9 @@ class Recorded:
         """How many test items a seed has."""
         return next(unit.items for unit in self.units if (unit.model, unit.task) == (model, task))
 
-    def _common(self, model: str, arms: Sequence[tuple[str, str]], tasks: Sequence[str]) -> list[int]:
-        """The seeds that have a line of each arm for every task."""
-        every = [set(self._scores(model, task, *arm).index) for task in tasks for arm in arms]
-        seeds = sorted(set.intersection(*every))
+    def _common(self, model: str, places: Iterable[tuple[str, str, str]]) -> list[int]:
+        """The seeds that have a line of each task, start and arm."""
+        seeds = sorted(set.intersection(*(set(self._scores(model, *place).index) for place in places)))
         if len(seeds) < LEAST:
             raise NotAskable(
                 f"{len(seeds)} of {LEAST} seeds are recorded for {model.rpartition(' ')[0] or model}; "
@@ -190,7 +227,7 @@ class Recorded:
 
     def _grids(self, model: str) -> tuple[list[np.ndarray], list[Mapping[str, float]]]:
         """Accuracies (starts, orders), and the spreads that test items cause, of every seed."""
-        seeds = self._common(model, [(PRETRAINED, GRID), (PRETRAINED, CHANCE)], [LUCK])
+        seeds = self._common(model, product([LUCK], [PRETRAINED], (GRID, CHANCE)))
         grids, chance = (self._lines(model, LUCK, PRETRAINED, arm, seeds) for arm in (GRID, CHANCE))
         squares = [unit.numbers.reshape(int(len(unit.numbers) ** 0.5), -1) for unit in grids]
         return squares, [dict(zip(comparisons.DRAWN, unit.numbers, strict=True)) for unit in chance]

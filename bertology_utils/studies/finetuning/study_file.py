@@ -7,9 +7,10 @@ the same kind would differ by. A run continues the file; a line is one condition
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 
@@ -20,8 +21,9 @@ from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.models import Specimen, load, twin
 from bertology_utils.provenance import hardware
-from bertology_utils.studies.finetuning.conditions import TASKS
+from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
 from bertology_utils.tuning import comparisons
+from bertology_utils.tuning.changes import representation_change
 from bertology_utils.tuning.classification_tasks import GRADED, examples
 from bertology_utils.tuning.shortcuts import bag_of_words
 from bertology_utils.tuning.training import Examples, finetune, task_score
@@ -36,14 +38,20 @@ BAG = "bag of words"
 LUCK = "starts and orders"  # voice on few sentences
 GRID, CHANCE = "grid", "chance"
 BESIDE = ("paraphrase", GRADED)  # a task of pairs and one of grades, which no claim asks for
-ROWS = (*TASKS, LUCK, *BESIDE)
+ADAPTERS = "adapters"  # one frozen body that serves several tasks; an arm is a task and a way to tune
+SERVED = (*TASKS, BESIDE[0])
+WAYS = ("adapter", "full")
+MOVED = "moved layers"  # voice, and how far each layer's sentence vectors went
+ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED)
 
 
 @dataclass(frozen=True)
 class Plan:
     """Examples of a task to train and to score, passes over them, and random heads on frozen vectors.
 
-    few, asked: sentences to train and to score where starts and orders are crossed, `crossed` of each.
+    few, asked: sentences to train and to score where starts and orders are crossed, `crossed` of each. passes: of
+    adapters and of the tuned copies that they are set against. controls: the first seeds, in which rows of one start
+    have a random one too.
     """
 
     train: int = 160
@@ -53,6 +61,8 @@ class Plan:
     few: int = 40
     asked: int = 192
     crossed: int = 4
+    passes: int = 6
+    controls: int = 3
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,8 @@ class Unit:
 
     start: what the encoder began with; empty where there is none. score: of `items` test items, as benchmarks score
     them. values: of untrained heads the score of each; of a grid its accuracies, start after start; of chance the
-    `comparisons.chance_spreads`, in their order. Raises ValueError where these are no numbers.
+    `comparisons.chance_spreads`, in their order; of moved layers 1 - cosine of sentence vectors before and after, from
+    the embeddings on. Raises ValueError where these are no numbers.
     """
 
     model: str
@@ -103,6 +114,8 @@ def drawn(name: str, seed: int, plan: Plan) -> tuple[Examples, Examples]:
         return examples(TASKS[0], plan.few, FIRST_SEED + seed), examples(
             TASKS[0], plan.asked, FIRST_SEED + seed, "test"
         )
+    if name == MOVED:
+        name, plan = TASKS[0], replace(plan, test=plan.asked)
     return examples(name, plan.train, FIRST_SEED + seed), examples(name, plan.test, FIRST_SEED + seed, "test")
 
 
@@ -136,9 +149,10 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
     """The lines of one row and seed."""
     about = {"hardware": hardware(), "date": datetime.now(UTC).date().isoformat()}
     began, made = time.process_time(), []
-    for start, arm, scores, more in _luck(specimen, seed, plan) if name == LUCK else _arms(specimen, name, seed, plan):
+    lines = {LUCK: _luck, ADAPTERS: _served, MOVED: _moved}.get(name, partial(_arms, name))
+    for start, arm, scores, more in lines(specimen, seed, plan):
         values = " ".join(f"{value:.4f}" for value in more)
-        items = plan.asked if name == LUCK else plan.test
+        items = plan.asked if name in (LUCK, MOVED) else plan.test
         score, seconds = round(float(np.mean(scores)), 4), round(time.process_time() - began, 1)
         made.append(Unit(specimen.identity, name, seed, start, arm, score, items, values, seconds, **about))
         began = time.process_time()
@@ -148,7 +162,7 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
 Line = tuple[str, str, Sequence[float], Sequence[float]]  # start, arm, scores and values
 
 
-def _arms(specimen: Specimen, name: str, seed: int, plan: Plan) -> Iterator[Line]:
+def _arms(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
     train, test = drawn(name, seed, plan)
     for start, own in starts(specimen, name, seed).items():
         for arm, scores in conditions(own, train, test, FIRST_SEED + seed, plan).items():
@@ -162,6 +176,32 @@ def _luck(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
     yield PRETRAINED, GRID, grid.mean(-1).ravel(), grid.mean(-1).ravel()
     chance = comparisons.chance_spreads(grid)
     yield PRETRAINED, CHANCE, [chance["run"]], list(chance.values())
+
+
+def _served(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    """Each task by adapters in a frozen body and by a tuned copy; from a random start too in the first seeds."""
+    how = {"epochs": plan.passes, "budget": 128}
+    for name in SERVED:
+        train, test = drawn(name, seed, plan)
+        pool = "pair" if train.pairs else "mean"
+        for start, own in _with_control(specimen, name, seed, plan):
+            adapters = {"adapters": adapter_size(own), "learning_rate": ADAPTER_RATE}
+            for way, options in zip(WAYS, (adapters, {}), strict=True):
+                run = finetune(own, train, test, FIRST_SEED + seed, pool=pool, **how, **options)
+                yield start, f"{name} {way}", [task_score(run.probabilities, test)], []
+
+
+def _moved(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    train, test = drawn(MOVED, seed, plan)
+    for start, own in _with_control(specimen, MOVED, seed, plan):
+        run = finetune(own, train, test, FIRST_SEED + seed, epochs=plan.epochs, budget=128)
+        change = representation_change(own, [run.specimen], test.sentences)  # (layers + 1, 1, sentences)
+        yield start, MOVED, [run.accuracy], change.mean((1, 2))
+
+
+def _with_control(specimen: Specimen, name: str, seed: int, plan: Plan) -> Iterator[tuple[str, Specimen]]:
+    """The pre-trained start, in the first seeds with a random one."""
+    return islice(starts(specimen, name, seed).items(), 2 if seed < plan.controls else 1)
 
 
 def missing(path: Path, rows: Sequence[str], seeds: Sequence[int], model: str) -> list[tuple[str, int]]:

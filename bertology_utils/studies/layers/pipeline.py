@@ -11,6 +11,7 @@ import numpy as np
 from bertology_utils.instruments.layer_curves import (
     expected_layer_samples,
     layers_to_share,
+    loss_samples,
     set_right_samples,
     side_means,
 )
@@ -27,6 +28,7 @@ FIVE = {"pos": "pos", "dependency": "dep", "entity": "ner", "role": "role", "cor
 PUBLISHED = {"pos": "POS", "dep": "Deps", "ner": "NER", "role": "SRL", "coref": "Coref"}
 SIDES = {"syntactic": ("pos", "dep"), "semantic": ("ner", "role", "coref")}
 LATE = ("role", "coref")  # the tasks whose items hang on distant words
+LOSERS = 5  # of eight tasks, in which the study saw some layer lower the score
 LEAST_GAIN = 0.01  # by which a moment is divided at least
 
 
@@ -87,3 +89,17 @@ def gradualness(mixes: Mixes, five: Mapping[str, Task], folds: int = 13) -> dict
     gained = moments(mixes, five)
     weakest = min((gained[f"{name}_gain"] for name in mixes), key=np.mean)
     return side_means(needed, SIDES) | {"gain": weakest}
+
+
+def losses(five: Mixes, others: Mixes) -> dict[str, np.ndarray]:
+    """`layer_curves.loss_samples` of eight tasks together: what one layer more costs those that lose most."""
+    return loss_samples([scores for scores, _ in (*five.values(), *others.values())], LOSERS)
+
+
+def costliest_steps(mixes: Mixes) -> list[dict[str, object]]:
+    """Each task's step to one layer more that gains least, and what it gains: the lines of a table."""
+    steps = {name: np.diff(scores.mean((1, 2))) for name, (scores, _) in mixes.items()}
+    return [
+        {"task": name, "to layer": int(own.argmin()) + 1, "gain": round(float(own.min()), 4)}
+        for name, own in steps.items()
+    ]

@@ -9,14 +9,13 @@ import numpy as np
 import torch
 
 from bertology_utils.activations import word_vectors
-from bertology_utils.data.ambiguous_order import pointed_sentences
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.pair_sets import agreement_pairs
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures import highest
 from bertology_utils.instruments.layer_curves import pooled
 from bertology_utils.instruments.layer_views import logits_of_layers
-from bertology_utils.instruments.probes import encode_labels, probe_correctness, train_scalar_mix, train_selector
+from bertology_utils.instruments.probes import encode_labels, probe_correctness, train_scalar_mix
 from bertology_utils.instruments.structural import fit_depth_probe, score_depths
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.models import Specimen
@@ -144,24 +143,6 @@ def over_subjects(
     """Samples of the test items of `number_readout`, (..., items), as such of the subject nouns they share."""
     nouns = agreement_subjects(test, seed, source)
     return {name: by_unit(values, nouns) for name, values in samples.items()}
-
-
-def subject_scores(
-    specimen: Specimen, train: int, test: int, seeds: int = 3, seed: int = 0, steps: int = 200, source: str = EMBEDDED
-) -> np.ndarray:
-    """Is the subject noun found where another noun comes first (lin2019open)? (layers + 1, seeds, sentences).
-
-    Trained where the first noun is the subject, so that the linear rule and the hierarchical one both fit.
-    """
-    parts = [
-        pointed_sentences(n, clear, seed, split, "subject", source)
-        for n, clear, split in ((train, False, "train"), (test, True, "test"))
-    ]
-    vectors = [word_vectors(specimen, [list(s.words) for s in part]) for part in parts]
-    places = [[s.target for s in part] for part in parts]
-    own = range(len(places[0]))  # each seed trains on sentences of its own
-    probe = train_selector(vectors[0], places[0], seeds=seeds, seed=seed, steps=steps, epochs=1, groups=own)
-    return probe.correct(vectors[1], places[1])
 
 
 def depth_scores(

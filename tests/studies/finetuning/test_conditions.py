@@ -34,12 +34,12 @@ def test_every_task_has_every_condition(conditions, plan):
 
 
 def test_adapters_train_a_share(tiny, conditions, plan):
-    found = adapted(tiny, conditions, dataclasses.replace(plan, seeds=(0,)), size=4)
+    found = adapted(tiny, conditions, dataclasses.replace(plan, seeds=(0,)))
     assert found["adapter"].shape == (1, 6) and found["full"].shape == (2, 6) and 0 < found["share"] < 0.5
 
 
 def test_seeds_that_the_conditions_lack_are_fully_tuned_too(tiny, conditions, plan):
-    found = adapted(tiny, conditions, dataclasses.replace(plan, seeds=(0, 1, 2)), size=4)
+    found = adapted(tiny, conditions, dataclasses.replace(plan, seeds=(0, 1, 2)))
     assert found["adapter"].shape == found["full"].shape == (3, 6)
     assert (found["full"][:2] == conditions.tuned["voice"]).all()
 

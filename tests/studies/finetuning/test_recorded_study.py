@@ -11,16 +11,21 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_rows
 from bertology_utils.models import twin
 from bertology_utils.studies.finetuning import study_file
+from bertology_utils.studies.finetuning.conditions import adapter_size, stored
 from bertology_utils.studies.finetuning.recorded import LEAST, Recorded
 from bertology_utils.studies.finetuning.study_file import (
+    ADAPTERS,
     ARMS,
     BAG,
     CHANCE,
     GRID,
     LUCK,
+    MOVED,
     PRETRAINED,
     RANDOM,
+    SERVED,
     TASKS,
+    WAYS,
     Plan,
     Unit,
     known_row,
@@ -125,6 +130,23 @@ def test_grades_are_scored_by_their_correlation(tiny) -> None:
     found = study_file.units(tiny, GRADED, 0, PLAN)
     assert {unit.arm for unit in found} == set(ARMS) and all(-1 <= unit.score <= 1 for unit in found)
     assert [len(unit.numbers) for unit in found if unit.arm == "untrained"] == [3, 3]
+
+
+def test_one_body_serves_all_tasks_and_random_starts_in_the_first_seeds_alone(tiny) -> None:
+    plan = replace(PLAN, passes=1, controls=1)
+    pretrained = {(PRETRAINED, f"{task} {way}") for task in SERVED for way in WAYS}
+    controls = {(RANDOM[0], arm) for _, arm in pretrained}
+    measured = [study_file.units(tiny, ADAPTERS, seed, plan) for seed in (0, 1)]
+    assert {(unit.start, unit.arm) for unit in measured[0]} == pretrained | controls
+    assert {(unit.start, unit.arm) for unit in measured[1]} == pretrained
+
+
+def test_moved_layers_are_told_from_the_embeddings_on(tiny) -> None:
+    whole, alone = (study_file.units(tiny, MOVED, seed, replace(PLAN, controls=1)) for seed in (0, 1))
+    assert [unit.start for unit in whole] == [PRETRAINED, RANDOM[0]] and [unit.start for unit in alone] == [PRETRAINED]
+    assert all(len(unit.numbers) == tiny.layers + 1 and unit.items == PLAN.asked for unit in whole)
+    train, test = study_file.drawn(MOVED, 0, PLAN)
+    assert (len(train), len(test)) == (PLAN.train, PLAN.asked)
 
 
 # ---------------------------------------------------------------- bad files
@@ -233,6 +255,69 @@ def test_untrained_heads_near_chance_and_far_from_it(tiny, head, replicates) -> 
     runs = sides(Recorded(arms(tiny.identity, {}, {}, head=head), tiny.identity), tiny)
     own, *twins = [needed(claim, side) for side in runs]
     assert judge_claim(claim, own, twins).verdict.startswith("replicates") == replicates
+
+
+def bodies(model: str, adapter: Mapping[str, float], full: float, seeds: int = 8) -> list[Unit]:
+    """One body with adapters and tuned copies; adapters of the tasks named score otherwise than the copies."""
+    rng = np.random.default_rng(2)
+    return [
+        line(model, ADAPTERS, seed, start, f"{task} {way}", score + rng.normal(0, 0.004))
+        for seed in range(seeds)
+        for start, whole in ((PRETRAINED, full), (RANDOM[0], 0.55))
+        for task in SERVED
+        for way, score in zip(WAYS, (adapter.get(task, whole), whole), strict=True)
+    ]
+
+
+def test_a_body_with_adapters_is_counted_by_hand(tiny) -> None:
+    encoder, size = tiny.encoder, adapter_size(tiny)
+    body = sum(p.numel() for p in encoder.parameters())
+    norms = sum(p.numel() for name, p in encoder.named_parameters() if ".layer." in name and "LayerNorm" in name)
+    adapters = tiny.layers * 2 * (2 * tiny.width * size + size + tiny.width)
+    heads = [2 * (tiny.width * times) + 2 for times in (1, 4)]  # of a sentence, and of a pair
+    expected = (body - norms + 2 * (norms + adapters) + sum(heads)) / (2 * body + sum(heads))
+    assert stored(tiny, ("voice", "paraphrase")) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "full", "share", "verdict"),
+    [
+        ({}, 0.95, 0.3, "replicates"),  # nothing is lost
+        (dict.fromkeys(SERVED, 0.85), 0.95, 0.3, "contradicts"),  # cheap and worse
+        ({}, 0.95, 0.6, "contradicts"),  # as good, and not cheap
+        ({}, 0.55, 0.3, "cannot do the task"),  # nothing was learnt that could be lost
+    ],
+)
+def test_adapters_are_cheaper_at_a_stated_loss(tiny, monkeypatch, adapter, full, share, verdict) -> None:
+    monkeypatch.setattr("bertology_utils.studies.finetuning.recorded.stored", lambda *_: share)
+    claim = claim_by_id("adapters-multitask")
+    recorded = Recorded(bodies(tiny.identity, adapter, full), tiny.identity)
+    own, control = (needed(claim, recorded.served(specimen)) for specimen in (tiny, twin(tiny, 1)))
+    assert own["full"].items == 400 and control["full"].mean() == pytest.approx(0.55, abs=0.01)
+    assert judge_claim(claim, own, [control]).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("thirds", "score", "verdict"),
+    [
+        ((0.1, 0.2, 0.3), 0.9, "replicates"),
+        ((0.1, 0.1, 0.3), 0.9, "contradicts"),  # the top alone
+        ((0.1, 0.2, 0.3), 0.5, "cannot do the task"),
+    ],
+)
+def test_thirds_of_the_depth_are_moved_as_planted(tiny, thirds, score, verdict) -> None:
+    rng, claim = np.random.default_rng(3), claim_by_id("mbert-finetune-top-and-middle")
+    units = []
+    for seed in range(8):
+        for start, moved in ((PRETRAINED, thirds), (RANDOM[0], (0.1, 0.1, 0.1))):
+            layers = [0.05, *np.repeat(moved, 2) + rng.normal(0, 0.005, 6)]
+            units.append(
+                line(tiny.identity, MOVED, seed, start, MOVED, score, " ".join(f"{own:.4f}" for own in layers))
+            )
+    recorded = Recorded(units, tiny.identity)
+    own, control = (needed(claim, recorded.thirds(specimen)) for specimen in (tiny, twin(tiny, 1)))
+    assert own["middle"].mean() == pytest.approx(thirds[1], abs=0.01) and control["top"].mean() < 0.12
+    assert judge_claim(claim, own, [control]).verdict == verdict
 
 
 @pytest.mark.parametrize("claim", ["seed-variance-glue", "initialization-effect", "variation-underreported"])
