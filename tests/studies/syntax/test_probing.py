@@ -90,13 +90,6 @@ def test_samples_of_a_sweep_are_those_of_the_claims(tiny):
     assert table["group"].nunique() == 3
 
 
-def test_a_window_holds_a_word_and_its_last_predecessors():
-    vectors = torch.arange(1.0, 5)[:, None]  # four words of width 1
-    windows = syntax_probes.predecessor_windows(vectors, 2)
-    assert windows[0].tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 0], [4, 3, 0]]
-    assert windows[1].tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 1], [4, 3, 2]]
-
-
 @pytest.mark.parametrize("telling", [True, False])
 def test_the_window_rule_finds_a_target_that_the_word_before_gives_away(tiny, monkeypatch, telling):
     def pointed(n, disambiguating, seed, split, task, source):
