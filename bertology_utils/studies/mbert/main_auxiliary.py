@@ -36,7 +36,7 @@ def examples() -> list[dict[str, str]]:
 
 
 def _text(sentence: TwoAuxiliaries) -> str:
-    return " ".join(f"**{word}**" if place == sentence.main else word for place, word in enumerate(sentence.words))
+    return " ".join(f"⟨{word}⟩" if place == sentence.main else word for place, word in enumerate(sentence.words))
 
 
 def every_second_layer(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> list[Tensor]:

@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import torch
 
 from bertology_utils.data.material import treebank
 from bertology_utils.data.rows import Pointed
