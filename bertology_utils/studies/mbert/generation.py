@@ -1,8 +1,8 @@
 """Text written into a blank of several words by a masked LM, and how fluent another model finds it.
 
 Depends on `cloze`, `grammar` and `text`. Words are drawn from left to right while the later ones are masked, then each
-once more with the others in view: Gibbs sampling, as in ronnqvist2019multilingual, who let a model go on from a beginning
-and at places drawn at random. A word is one piece, so that every model writes as many.
+once more with the others in view: Gibbs sampling, as in ronnqvist2019multilingual, who go on from a beginning and draw
+the places at random. A word is one piece, so that every model writes as many.
 """
 
 from collections.abc import Sequence
