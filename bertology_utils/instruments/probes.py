@@ -119,6 +119,18 @@ def stack_words(vectors: Sequence[torch.Tensor], chosen: Sequence[tuple[int, int
     return torch.stack([vectors[sentence][:, word] for sentence, word in chosen], dim=1)
 
 
+def predecessor_windows(vectors: torch.Tensor, longest: int) -> torch.Tensor:
+    """Each word beside its last 1 .. ``longest`` predecessors, from ``(words, width)``.
+
+    ``(longest, words, (longest + 1) * width)``: the window's length stands in the place of the layer; what it does not
+    hold, and what would lie before the sentence, is zero.
+    """
+    shifted = [torch.cat([torch.zeros_like(vectors[:back]), vectors])[: len(vectors)] for back in range(longest + 1)]
+    blocks = torch.stack(shifted, dim=1)  # (words, longest + 1, width)
+    held = torch.arange(longest + 1) <= torch.arange(1, longest + 1)[:, None]
+    return (blocks * held[:, None, :, None]).flatten(2)
+
+
 def encode_labels(train: Sequence[Hashable], test: Sequence[Hashable]) -> tuple[np.ndarray, np.ndarray, list[Hashable]]:
     """Labels as integers, and their names. A test label that training never showed is -1, which counts as wrong."""
     names = sorted(set(train), key=str)

@@ -235,6 +235,11 @@ def place_phrase(code: str, place: str) -> list[Token]:
     return tokens
 
 
+def adverb_phrase(code: str, adverb: str) -> list[Token]:
+    """When it happens; nothing where there is no adverb."""
+    return [Token(_entries("adverbs")[adverb][code].forms[0], "ADV", "adverb")] if adverb else []
+
+
 def sentence(meaning: Meaning, code: str, plural: bool = False) -> list[Token]:
     """The meaning in a language, with capital and full stop; `plural` is the number of its subject (no adjective)."""
     subject = noun_phrase(code, meaning.subject, meaning.subject_adjective, "subject", plural=plural)
@@ -256,9 +261,7 @@ def _verbal(meaning: Meaning, code: str, subject: list[Token], plural: bool) -> 
     verb = verb_phrase(code, meaning.verb, meaning.subject, plural)
     thing = noun_phrase(code, meaning.object, meaning.object_adjective, "object", "object") if meaning.object else []
     place = place_phrase(code, meaning.place) if meaning.place else []
-    adverb = []
-    if meaning.adverb:
-        adverb = [Token(_entries("adverbs")[meaning.adverb][code].forms[0], "ADV", "adverb")]
+    adverb = adverb_phrase(code, meaning.adverb)
     if LANGUAGES[code].order == "VSO" or (code == "de" and adverb):  # German: the verb comes second
         return adverb + verb + subject + thing + place
     if LANGUAGES[code].order == "SOV":
@@ -287,16 +290,17 @@ def draw_meaning(rng: Random, split: str | None) -> Meaning:
         return Meaning(noun, rng.choice((attribute, "")), predicate=predicate)
     kind = rng.choice(BEINGS) if frame == "place" else "person"
     adverb = rng.choice((*concepts("adverbs", ["time"]), "", ""))
-    subject, attribute = _noun_and_adjective(rng, kind, split)
+    subject, attribute = noun_and_adjective(rng, kind, split)
     if frame == "place":
         verb = rng.choice(concepts("verbs", VERBS[kind], split))
         return Meaning(subject, attribute, verb, place=rng.choice(concepts("places", ["place"], split)), adverb=adverb)
     goal = rng.choice(THINGS)
     verb = rng.choice(concepts("verbs", dict.fromkeys((goal, "thing")), split))
-    return Meaning(subject, attribute, verb, *_noun_and_adjective(rng, goal, split), adverb=adverb)
+    return Meaning(subject, attribute, verb, *noun_and_adjective(rng, goal, split), adverb=adverb)
 
 
-def _noun_and_adjective(rng: Random, kind: str, split: str | None) -> tuple[str, str]:
+def noun_and_adjective(rng: Random, kind: str, split: str | None) -> tuple[str, str]:
+    """A noun of a kind, and in half of the draws an adjective that it takes."""
     noun = rng.choice(concepts("nouns", [kind], split))
     return noun, rng.choice((rng.choice(concepts("adjectives", ADJECTIVES[kind], split)), ""))
 

@@ -192,3 +192,10 @@ def test_reading_all_seeds_at_once_is_reading_them_one_by_one(hidden):
             for place, (weight, bias) in enumerate(probe.stages):
                 plain = (plain.relu() if place else plain) @ weight[layer, seed] + bias[layer, seed]
             torch.testing.assert_close(found[layer, seed], plain)
+
+
+def test_a_window_holds_a_word_and_its_last_predecessors():
+    vectors = torch.arange(1.0, 5)[:, None]  # four words of width 1
+    windows = probes.predecessor_windows(vectors, 2)
+    assert windows[0].tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 0], [4, 3, 0]]
+    assert windows[1].tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 1], [4, 3, 2]]

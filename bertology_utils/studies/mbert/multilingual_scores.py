@@ -28,13 +28,23 @@ from bertology_utils.project import find_root
 from bertology_utils.runs import TWIN, Runs
 from bertology_utils.statistics import Measurement, mean_interval, stratified_mean
 from bertology_utils.studies.mbert.crosslingual import lexical_retrieval
-from bertology_utils.studies.mbert.parallel_text import ByLanguage, Corpus, learn_tags, pool
+from bertology_utils.studies.mbert.parallel_text import (
+    ByLanguage,
+    Corpus,
+    commonest_tag,
+    learn_tags,
+    pool,
+    tags_by_letters,
+)
 from bertology_utils.tuning.two_languages import centred_retrieval, sentence_retrieval
 
 AVERAGE = "average"
 FILE = Path("results") / "multilingual.csv"
 RETRIEVALS = {"retrieval": sentence_retrieval, "centred retrieval": centred_retrieval}
 COUNTING, TAGGING = "counting words", "zero-shot tagging"
+TAG_RIVALS = {"tagging by letters": tags_by_letters, "most frequent tag": lambda train, test: commonest_tag(test)}
+"""What tags without a model, taught by the English of the first half; they are asked in the second."""
+LEAD = 0.15  # of the words
 
 Scores = dict[str, ByLanguage]
 """Measure -> language -> correctness (layers + 1, items); a measure that knows no model has one layer."""
@@ -79,16 +89,14 @@ def treebank_scores(specimen: Specimen, treebanks: Corpus) -> Scores:
 
     Sentences that are too long for the model in one language are left out in all.
     """
-    rows = [i for i in range(len(treebanks[PIVOT])) if all(is_short(specimen, t[i].words) for t in treebanks.values())]
-    if len(rows) < 2:
-        raise BertologyError(f"The treebanks hold no two sentences that are short enough for {specimen.name}.")
-    half = len(rows) // 2
-    english = [treebanks[PIVOT][i] for i in rows]
+    treebanks = _short_ones(specimen, treebanks)
+    english = treebanks[PIVOT]
+    half = len(english) // 2
     known = word_vectors(specimen, [tree.words for tree in english])
     tagger = learn_tags(english[:half], known[:half])
-    scores: Scores = {}
+    scores = tag_rivals(treebanks)
     for code in OTHERS:
-        trees = [treebanks[code][i] for i in rows]
+        trees = treebanks[code]
         vectors = word_vectors(specimen, [tree.words for tree in trees])
         found = _retrievals(_means(known), _means(vectors))
         found[COUNTING] = lexical_retrieval([tree.words for tree in english], [tree.words for tree in trees])[None]
@@ -96,6 +104,24 @@ def treebank_scores(specimen: Specimen, treebanks: Corpus) -> Scores:
         for measure, values in found.items():
             scores.setdefault(measure, {})[code] = values
     return scores
+
+
+def _short_ones(specimen: Specimen, treebanks: Corpus) -> Corpus:
+    """The sentences that the model takes as a whole in every language; raises BertologyError for fewer than two."""
+    rows = [i for i in range(len(treebanks[PIVOT])) if all(is_short(specimen, t[i].words) for t in treebanks.values())]
+    if len(rows) < 2:
+        raise BertologyError(f"The treebanks hold no two sentences that are short enough for {specimen.name}.")
+    return {code: [trees[i] for i in rows] for code, trees in treebanks.items()}
+
+
+def tag_rivals(treebanks: Corpus) -> Scores:
+    """The scores of `TAG_RIVALS`, in one layer."""
+    half = len(treebanks[PIVOT]) // 2
+    train, test = (
+        {code: trees[part] for code, trees in treebanks.items()} for part in (slice(half), slice(half, None))
+    )
+    found = {name: rival(train, test) for name, rival in TAG_RIVALS.items()}
+    return {name: {code: right[None] for code, right in of_all.items()} for name, of_all in found.items()}
 
 
 def pair_scores(specimen: Specimen, pairs: Mapping[str, Sequence]) -> Scores:
@@ -170,14 +196,46 @@ def _measurement(languages: ByLanguage, language: str, layer: int) -> Measuremen
     return mean_interval(languages[language][layer])
 
 
-def recorded(data_set: str, measure: str, model: str, path: Path | None = None) -> pd.DataFrame:
-    """The recorded averages of a measure, one row a layer; empty where nothing is recorded."""
+def recorded(data_set: str, measure: str, model: str, path: Path | None = None, of_all: bool = True) -> pd.DataFrame:
+    """The recorded averages of a measure, one row a layer, or its languages; empty where nothing is recorded."""
     path = path or find_root(Path(__file__).parent) / FILE
     if not path.is_file():
         return pd.DataFrame()
     rows = pd.read_csv(path)
-    wanted = {"data": data_set, "measure": measure, "model": model, "language": AVERAGE}
-    return rows[np.logical_and.reduce([rows[column] == value for column, value in wanted.items()])]
+    wanted = {"data": data_set, "measure": measure, "model": model}
+    found = rows[np.logical_and.reduce([rows[column] == value for column, value in wanted.items()])]
+    return found[(found["language"] == AVERAGE) == of_all]
+
+
+def recorded_leads(model: str, path: Path | None = None) -> dict[str, dict[str, float]]:
+    """How far zero-shot tagging of the treebanks is recorded to be ahead of the best of `TAG_RIVALS`.
+
+    Of the model and of its twin: `model` and `twin` -> language -> share of words; empty where nothing is recorded.
+    """
+    measures = [recorded("ud_pud", name, model, path, of_all=False) for name in (TAGGING, *TAG_RIVALS)]
+    if any(found.empty for found in measures):
+        return {}
+    scores, *rivals = (found.set_index("language") for found in measures)
+    best = np.max([rival["accuracy"] for rival in rivals], axis=0)
+    return {side: dict((scores[column] - best) / 100) for side, column in (("model", "accuracy"), (TWIN, "twin"))}
+
+
+def told_leads(generated: Runs, model: str, path: Path | None = None) -> str:
+    """In how many languages the tagger is ahead of its best rival by `LEAD`, in words: here, and as recorded.
+
+    Args:
+        generated: what `parallel_text.leads` found of each side.
+    """
+    here = f"Generated: {_in_words(generated.model)}; untrained: {_in_words(generated.twin)}."
+    real = recorded_leads(model, path)
+    if not real:
+        return f"{here} Nothing is recorded on treebanks."
+    return f"{here} Treebanks, recorded: {_in_words(real['model'])}; untrained: {_in_words(real[TWIN])}."
+
+
+def _in_words(found: Mapping[str, float]) -> str:
+    points = ", ".join(f"{LANGUAGES[code].name} {100 * lead:+.0f}" for code, lead in found.items())
+    return f"in {sum(lead >= LEAD for lead in found.values())} of {len(found)} languages ({points})"
 
 
 def beside_real_text(

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.svm import LinearSVC
 from torch import Tensor
 
 from bertology_utils import figures
@@ -311,10 +313,40 @@ def commonest_tag(test: Corpus) -> ByLanguage:
     """Correctness of always answering the most frequent tag of each language but English: 0/1 (words,)."""
     found = {}
     for code, rows in test.items():
-        tags = np.array([tag for s in rows for tag in s.upos if tag != STOP])
+        tags = np.array(_spelt(rows)[1])
         names, counts = np.unique(tags, return_counts=True)
         found[code] = (tags == names[counts.argmax()]).astype(float)
     return {code: values for code, values in found.items() if code != PIVOT}
+
+
+def tags_by_letters(train: Corpus, test: Corpus) -> ByLanguage:
+    """The rival that knows letters alone, sequences of one to four of them and the ends of words: 0/1 (words,).
+
+    The English of `train` teaches the tags, every other language of `test` is asked.
+    """
+    (words, tags), counter = _spelt(train[PIVOT]), CountVectorizer(analyzer="char_wb", ngram_range=(1, 4))
+    tagger = LinearSVC(C=0.1, random_state=0).fit(counter.fit_transform(words), tags)
+    asked = {code: _spelt(rows) for code, rows in without_english(test).items()}
+    return {code: (tagger.predict(counter.transform(w)) == gold).astype(float) for code, (w, gold) in asked.items()}
+
+
+def leads(scores: ByLanguage, *rivals: ByLanguage) -> dict[str, float]:
+    """How far a model, at the layer best over all languages, is ahead of the best rival in each: shares of words.
+
+    Args:
+        scores: language -> (layers + 1, words).
+        rivals: language -> (words,).
+    """
+    layer = int(pool(scores).mean(1).argmax())
+    return {
+        code: float(right[layer].mean() - max(rival[code].mean() for rival in rivals)) for code, right in scores.items()
+    }
+
+
+def _spelt(sentences: Sequence) -> tuple[list[str], list[str]]:
+    """The words of a language that are no punctuation, and their tags."""
+    pairs = [pair for s in sentences for pair in zip(s.words, s.upos, strict=True) if pair[1] != STOP]
+    return [word for word, _ in pairs], [tag for _, tag in pairs]
 
 
 def _tagged(sentences: Sequence, vectors: Sequence[Tensor]) -> tuple[Tensor, list[str]]:

@@ -21,7 +21,13 @@ from bertology_utils.instruments import cloze
 from bertology_utils.instruments.attention import attention_maps, word_level_map
 from bertology_utils.instruments.attention_trees import LayerScores
 from bertology_utils.instruments.controls import ControlTask, majority_baseline, word_baseline
-from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe, train_selector
+from bertology_utils.instruments.probes import (
+    encode_labels,
+    predecessor_windows,
+    stack_words,
+    train_probe,
+    train_selector,
+)
 from bertology_utils.language.grammar import Grammar
 from bertology_utils.language.grammar_trees import Phrase, Sentence
 from bertology_utils.language.pairs import MinimalPair
@@ -204,18 +210,6 @@ def window_rule(
         return [predecessor_windows(torch.from_numpy(table[0]), longest) for table in tables]
 
     return _pointing(windows, train, test, seed, source, settings).best_test
-
-
-def predecessor_windows(vectors: torch.Tensor, longest: int) -> torch.Tensor:
-    """Each word beside its last 1 .. `longest` predecessors, from `(words, width)`.
-
-    `(longest, words, (longest + 1) * width)`: the window's length stands in the place of the layer; what it does not
-    hold, and what would lie before the sentence, is zero.
-    """
-    shifted = [torch.cat([torch.zeros_like(vectors[:back]), vectors])[: len(vectors)] for back in range(longest + 1)]
-    blocks = torch.stack(shifted, dim=1)  # (words, longest + 1, width)
-    held = torch.arange(longest + 1) <= torch.arange(1, longest + 1)[:, None]
-    return (blocks * held[:, None, :, None]).flatten(2)
 
 
 def _pointing(

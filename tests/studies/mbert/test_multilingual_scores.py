@@ -56,6 +56,22 @@ def test_the_record_holds_averages_by_layer_and_languages_at_the_best_one(monkey
     assert languages[0]["data_sha256"] == "def" and {"commit", "date", "hardware"} <= set(languages[0])
 
 
+def test_leads_are_over_the_best_rival_of_the_record(monkeypatch, tmp_path):
+    monkeypatch.setattr(scores, "load", lambda name: SPECIMEN)
+    monkeypatch.setattr(scores, "twin", lambda specimen: specimen)
+    (rows,) = scores.compare(["tiny"], MATERIAL, origin(tmp_path))
+    path = tmp_path / "multilingual.csv"
+    record(path, rows)
+    found = scores.recorded_leads(SPECIMEN.name, path)
+    assert found["model"] == found["twin"] and set(found["model"]) == set(OTHERS)
+    shares = {r["measure"]: r["accuracy"] / 100 for r in rows if r["language"] == "fi" and r["data"] == "ud_pud"}
+    best = max(shares[name] for name in scores.TAG_RIVALS)
+    assert found["model"]["fi"] == pytest.approx(shares[scores.TAGGING] - best)
+    told = scores.told_leads(Runs({"de": 0.2, "fr": 0.1}, {"de": 0.0, "fr": -0.1}), SPECIMEN.name, path)
+    assert "in 1 of 2 languages (German +20, French +10)" in told and "Treebanks" in told
+    assert scores.told_leads(Runs({}, {}), "nobody", path).endswith("Nothing is recorded on treebanks.")
+
+
 def test_nothing_recorded_is_an_empty_table(tmp_path):
     assert len(scores.recorded("ud_pud", "retrieval", "nobody", tmp_path / "none.csv")) == 0
 

@@ -95,6 +95,22 @@ def test_the_commonest_tag_is_that_of_each_language():
         assert values.mean() == pytest.approx(max(tags.values()) / tags.total())
 
 
+def test_letters_tag_where_endings_are_shared_and_fail_in_other_letters():
+    english = replace(
+        CORPUS["en"][0], words=("walking", "talking", "cats", "dogs"), upos=("VERB", "VERB", "NOUN", "NOUN")
+    )
+    shared, other = (replace(english, words=words) for words in (("parking", "pets"), ("гуляя", "коты")))
+    shared, other = (replace(row, upos=("VERB", "NOUN")) for row in (shared, other))
+    found = parallel.tags_by_letters({"en": [english]}, {"en": [english], "de": [shared], "ru": [other]})
+    assert found["de"].tolist() == [1, 1] and found["ru"].mean() <= 0.5 and set(found) == {"de", "ru"}
+
+
+def test_a_lead_is_over_the_better_rival_at_the_layer_best_over_all_languages():
+    scores = {"de": np.array([[1, 1, 1, 1], [1, 1, 0, 0]]), "fr": np.array([[0, 0, 0, 0], [1, 1, 1, 0.0]])}
+    rivals = [{"de": np.array([1, 0, 0, 0]), "fr": np.zeros(4)}, {"de": np.zeros(4), "fr": np.array([1, 1, 1, 1])}]
+    assert parallel.leads(scores, *rivals) == {"de": 0.25, "fr": -0.25}
+
+
 def test_language_is_read_off_before_centring_only():
     rows = {code: torch.randn(1, 20, 30) + 4 * torch.eye(30)[i] for i, code in enumerate(("en", "de", "fr"))}
     vectors = Vectors({code: [v[:, i : i + 1] for i in range(20)] for code, v in rows.items()})

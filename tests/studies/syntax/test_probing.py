@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import torch
 
 from bertology_utils.data.material import treebank
 from bertology_utils.data.rows import Pointed
@@ -88,13 +87,6 @@ def test_samples_of_a_sweep_are_those_of_the_claims(tiny):
     table = syntax_probes.ancestor_bars(Runs(levels, levels), "A caption.").table
     assert list(table["name"][:5]) == ["model", "twin", "from the tag read", "from the gold tag", "majority"]
     assert table["group"].nunique() == 3
-
-
-def test_a_window_holds_a_word_and_its_last_predecessors():
-    vectors = torch.arange(1.0, 5)[:, None]  # four words of width 1
-    windows = syntax_probes.predecessor_windows(vectors, 2)
-    assert windows[0].tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 0], [4, 3, 0]]
-    assert windows[1].tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 1], [4, 3, 2]]
 
 
 @pytest.mark.parametrize("telling", [True, False])
