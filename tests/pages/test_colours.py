@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from bertology_utils.figures.style import contrast
-
 ASSETS = Path(__file__).parents[2] / "book" / "assets"
 VISION = {  # Machado, Oliveira and Fernandes 2009, severity 1, of linear red, green and blue
     "all": np.eye(3),
@@ -59,13 +57,6 @@ def test_verdicts_differ(sheet, block, vision):
 @pytest.mark.parametrize(("sheet", "block"), BLOCKS[:2])
 def test_two_sentences_differ(sheet, block, vision):
     assert closest(list(colours(sheet, block, "house-accent|house-warm").values()), vision) > APART
-
-
-@pytest.mark.parametrize(("sheet", "block"), BLOCKS[:2])
-def test_verdicts_can_be_read_as_text(sheet, block):
-    papers = colours(sheet, block, "house-paper|house-raised").values()
-    found = colours(sheet, block, VERDICTS).values()
-    assert min(contrast(colour, paper) for colour in found for paper in papers) > 4.5
 
 
 def test_a_red_and_an_ochre_that_look_alike_are_found():
