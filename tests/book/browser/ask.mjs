@@ -96,7 +96,7 @@ async function asBuilt(page, name) {
 }
 
 // With the time goes, for whoever hears the page, what was found.
-const computed = (name, status) => { if (!/^Computed in this browser, in [\d.]+ m?s\. \S/.test(status)) problems.push(`${name} says ${status}`); };
+const computed = (name, status) => { if (!/^Computed in this browser, in [\d.]+ m?s\.\s+\S/.test(status)) problems.push(`${name} says ${status}`); };
 
 async function answersAsBuilt(page, name) {
   const before = await shown(page, name), marked = await patterns(page, name);
