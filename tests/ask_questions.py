@@ -11,7 +11,8 @@ from bertology_utils.instruments.cloze import word_scores
 from bertology_utils.instruments.relations import PATTERNS, map_patterns
 from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen, load
-from bertology_utils.pages.ask import words_of
+from bertology_utils.pages.ask import QUESTIONS
+from bertology_utils.pages.ask_answers import attended, by_layer, filled, near, patterns, scored, words_of
 from bertology_utils.pages.ask_neighbours import neighbours, references
 
 ODD = (
@@ -36,6 +37,8 @@ ODD = (
     "mr. smith's dog-house wasn't re-opened in '99",
     "The keys to the house are on the table.",
 )
+
+ASKED = ("fill", "sentences", "heads", "layers", "neighbours")  # of the page's panels
 
 
 def sentences(count: int = 50) -> list[str]:
@@ -69,3 +72,24 @@ def _scores(specimen: Specimen, text: str) -> dict[str, list]:
     words = words_of(specimen, text)
     patterns = [PATTERNS[code] for code in map_patterns(specimen, [words])[0].ravel()]
     return {"words": words, "scores": word_scores(specimen, [words])[0].tolist(), "patterns": patterns}
+
+
+def write_step(path: Path, model: str = "ladder-1m@400") -> None:
+    """The panels' questions, as messages to the page's worker, and what one step of a training answers."""
+    fill, pair, heads, layers, near_to = (QUESTIONS[kind] for kind in ASKED)
+    own, texts, (units, maps) = ["water", "##s"], list(pair.values()), attended(model, heads["text"])
+    words, lines = near(model, near_to["text"])
+    by = by_layer(model, layers["text"])
+    found = [pattern for layer in patterns(model, heads["text"]) for pattern in layer]
+    answers: list[tuple[dict, object]] = [
+        ({"text": fill["text"], "words": own}, filled(model, fill["text"], own)),
+        ({"texts": texts}, [{"words": words, "scores": scores} for words, scores in scored(model, texts)]),
+        (heads, {"units": units, "maps": maps.ravel().tolist(), "patterns": found}),
+        (layers, {"answer": by["answer"], "lines": by["lines"]}),
+        ({"text": near_to["text"]}, {"words": words, "lines": lines}),
+    ]
+    entries = [
+        {"question": {"kind": kind, "model": model, **question}, "answer": answer}
+        for kind, (question, answer) in zip(ASKED, answers, strict=True)
+    ]
+    path.write_text(json.dumps(entries), encoding="utf-8")

@@ -51,7 +51,7 @@ def chapter_panels(root: Path) -> dict[str, ChapterPanel]:
 def chapter_part(chapter: str, root: Path, *_: object) -> str:
     """The panel of a chapter; empty where it has none."""
     own = chapter_panels(root).get(chapter)
-    return ask.PANELS["notice"](root, {}) + ask.PANELS[own.panel](root, own.question) if own else ""
+    return ask.ask_part("notice", root) + ask.panel(own.panel, root, own.question) if own else ""
 
 
 def with_panel(notebook: dict[str, Any], chapter: str, root: Path) -> dict[str, Any]:

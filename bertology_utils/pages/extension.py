@@ -151,9 +151,11 @@ SCRIPTS = {"book/ledger": "ledger.js", "notebooks/compression": "tables.js"}
 
 
 def add_page_scripts(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """A page's own script, which no other page loads."""
+    """A page's own script, which no other page loads; and what makes slides of a chapter."""
     if pagename in SCRIPTS:
         app.add_js_file(SCRIPTS[pagename])
+    if pagename.startswith(CHAPTER_FOLDER):
+        app.add_js_file("present.js")
 
 
 def add_ask_assets(app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:

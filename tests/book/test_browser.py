@@ -77,6 +77,7 @@ KINDS = (
     "explorers",
     "folds",
     "tables",
+    "slides",
     "file",
 )
 

@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 from bertology_utils.activations import word_vectors
 from bertology_utils.instruments.cloze import fill_in, pseudo_log_likelihood
 from bertology_utils.models import load, twin
-from bertology_utils.pages import ask, extension
+from bertology_utils.pages import ask, ask_answers, ask_learnt, extension
 from bertology_utils.pages.ask_neighbours import neighbours, references
 
 ROOT = Path(__file__).parents[2]
@@ -90,11 +90,11 @@ def test_panels_are_whole_without_a_script(name):
 
 def test_the_first_answers_are_those_of_the_instruments():
     specimen, question = load(ask.DEFAULT_MODEL), ask.QUESTIONS["fill"]["text"]
-    expected = fill_in(specimen, [ask.words_of(specimen, question)], k=ask.SHOWN)
-    assert [word for word, _ in ask.filled(ask.DEFAULT_MODEL, question)["best"]] == expected.words[0]
-    (words, scores), _ = ask.scored(ask.DEFAULT_MODEL, list(ask.QUESTIONS["sentences"].values()))
+    expected = fill_in(specimen, [ask_answers.words_of(specimen, question)], k=ask_answers.SHOWN)
+    assert [word for word, _ in ask_answers.filled(ask.DEFAULT_MODEL, question)["best"]] == expected.words[0]
+    (words, scores), _ = ask_answers.scored(ask.DEFAULT_MODEL, list(ask.QUESTIONS["sentences"].values()))
     assert sum(scores) == pytest.approx(pseudo_log_likelihood(specimen, [words])[0])
-    found = ask.by_layer(ask.DEFAULT_MODEL, ask.QUESTIONS["layers"]["text"])
+    found = ask_answers.by_layer(ask.DEFAULT_MODEL, ask.QUESTIONS["layers"]["text"])
     assert len(found["lines"]) == specimen.layers + 1
     assert found["lines"][-1][1] == 1
 
@@ -121,16 +121,18 @@ def test_neighbours_are_those_of_a_plain_loop():
 
 def test_references_are_cut_into_the_words_that_they_are_made_of():
     specimen = load("ladder-1m")
-    assert [ask.words_of(specimen, " ".join(words)) for words in references()] == list(map(list, references()))
+    assert [ask_answers.words_of(specimen, " ".join(words)) for words in references()] == list(map(list, references()))
 
 
-def test_a_word_of_several_pieces_is_told_apart():
-    assert [len(entry) for entry in ask.filled("ladder-1m", "a [MASK] .", "house, xylophonist")["own"]] == [3, 1]
+def test_a_word_of_several_pieces_is_told_apart_and_a_piece_is_none():
+    assert [
+        len(entry) for entry in ask_answers.filled("ladder-1m", "a [MASK] .", ["house", "xylophonist", "##s"])["own"]
+    ] == [3, 1, 3]
 
 
 def test_prepared_sentences_have_one_length():
     specimen = load("ladder-1m")
-    assert len({len(ask.words_of(specimen, text)) for text in ask.QUESTIONS["sentences"].values()}) == 1
+    assert len({len(ask_answers.words_of(specimen, text)) for text in ask.QUESTIONS["sentences"].values()}) == 1
 
 
 def test_script_and_style_come_to_pages_with_panels_alone():
@@ -178,3 +180,15 @@ def test_heads_are_marked_as_the_executed_chapter_marks_them(tmp_path):
     notebook = {"cells": [{"source": ""}, {"outputs": [{"data": {"text/html": html}}]}]}
     (tmp_path / ask.MARKING).write_text(json.dumps(notebook), encoding="utf-8")
     assert ask.chapter_marks(tmp_path) == {"2-5": "obj"}
+
+
+@pytest.mark.parametrize("panel", ask_learnt.LEARNT)
+def test_each_stored_step_has_a_line_of_the_models_own_answer(panel):
+    steps, question = {0: "ladder-1m@0", 400: "ladder-1m@400"}, ask.QUESTIONS[panel]
+    found = ask_learnt.LEARNT[panel](list(steps.values()), question)
+    assert [len(line) for line in found.lines] == [len(found.titles)] * 2
+    alone = ask_learnt.LEARNT[panel]([steps[400]], question)
+    assert alone.lines[0][0] == found.lines[1][0]
+    html = ask_learnt.learnt_part(panel, steps, question, 4_000_000)
+    assert [row for row in steps if f'<th scope="row">{row}</th>' in html] == [0, 400]
+    assert ask_learnt.learnt_part(panel, {}, question, 0) == ""

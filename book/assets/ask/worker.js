@@ -46,8 +46,7 @@ async function verify(bytes, sha256) {
 async function modelOf(name, progress) {
   if (!manifest) await readManifest();
   if (!models.has(name)) {
-    const entry = manifest.models[name];
-    const doing = `Loading ${name}, ${(entry.bytes / 1e6).toFixed(0)} MB …`;
+    const entry = manifest.models[name], doing = `Loading ${name.split("@")[0]} …`; // the same of all its steps, since it is read aloud
     models.set(name, new Bert(entry, await download(entry, (done, total) => progress(doing, done, total)), arithmetic));
   }
   return models.get(name);
@@ -71,8 +70,9 @@ function blank(text) {
 const rankOf = (values, id) => 1 + values.reduce((count, value) => count + (value > values[id]), 0);
 const first = (values) => values.reduce((best, value, id) => (value > values[best] ? id : best), 0);
 
+// A word, or a piece such as ##s.
 function ownWord(values, word) {
-  const ids = tokenizer.encode(word).ids.slice(1, -1), [id] = ids;
+  const exact = tokenizer.ids.get(word), ids = exact === undefined ? tokenizer.encode(word).ids.slice(1, -1) : [exact], [id] = ids;
   return ids.length === 1 && id !== tokenizer.unknown ? [word, rankOf(values, id), values[id]] : [word];
 }
 

@@ -1,12 +1,12 @@
 // The page *Ask BERT* in a headless browser: answers equal to Python's, and panels that work by click and keyboard.
-// usage: node ask.mjs HTML_FOLDER EXPECTED_FOLDER chrome|firefox EXECUTABLE; prints {ways, problems}.
+// usage: node ask.mjs HTML_FOLDER EXPECTED_FOLDER chrome|firefox EXECUTABLE; prints {ways, step, problems}.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isVisible, launch, open, press, serve, textOf } from "./browser.mjs";
 
 const [html, expected, engine, executable] = process.argv.slice(2);
 const SENTENCES = { WebAssembly: Infinity, JavaScript: 5 }; // computed; plain JavaScript takes five times as long
-const PANELS = { fill: "twin", sentences: "twin", heads: "twin", layers: "twin", neighbours: "twin", learning: "ask" }; // with the button pressed
+const PANELS = ["fill", "sentences", "heads", "layers", "neighbours", "learning"];
 const CHAPTERS = { syntax: "sentences", embeddings: "neighbours", attention: "heads", world_knowledge: "fill", layers: "layers", training: "learning" }; // a panel of each kind
 const problems = [];
 let damaged = false; // whether the server changes a byte of the weights
@@ -30,14 +30,41 @@ async function equality(browser) {
   return found;
 }
 
+// One step's answers to the questions of all panels, by the page's own worker: how far its numbers are from Python's; its words
+// are the same, or it is infinitely far.
+async function oneStep(browser) {
+  const { page, close } = await open(browser, address, { told });
+  const far = await page.evaluate(async (origin) => {
+    const wanted = await (await fetch("/expected/step.json")).json();
+    const worker = new Worker(`${origin}/_static/ask/worker.js`, { type: "module" }), waiting = new Map(), asked = (id) => new Promise((done) => waiting.set(id, done));
+    const distance = (one, other) => {
+      if (typeof other === "number") return Math.abs(one - other);
+      if (typeof other === "string") return one === other ? 0 : Infinity;
+      const keys = Object.keys(other);
+      return Array.isArray(other) && one.length !== other.length ? Infinity : Math.max(0, ...keys.map((key) => distance(one[key], other[key])));
+    };
+    await new Promise((ready) => { worker.onmessage = ({ data }) => { if (data.ready) ready(); else if (!data.total) waiting.get(data.id)(data); }; });
+    const found = {};
+    for (const [id, { question, answer }] of wanted.entries()) {
+      worker.postMessage({ id, ...question });
+      const { answer: mine, error } = await asked(id);
+      found[question.kind] = error ?? distance(mine, answer);
+    }
+    worker.terminate();
+    return found;
+  }, origin);
+  await close();
+  return far;
+}
+
 const within = (name, inside = "") => `[data-ask=${name}] ${inside}`;
 const said = (page, name) => textOf(page, within(name, "[role=status]"));
 const shown = (page, name) => textOf(page, within(name, ".ask-answer"));
 const click = (page, name, button) => page.locator(within(name, `button[name=${button}]`)).click();
 
-async function answered(page, name) {
-  await page.waitForFunction((selector) => document.querySelector(selector).ariaBusy === "false", { timeout: 300_000 }, within(name, ".ask-answer"));
-  return said(page, name);
+async function answered(page, name, part = "> ") {
+  await page.waitForFunction((selector) => document.querySelector(selector).ariaBusy === "false", { timeout: 300_000 }, within(name, `${part}.ask-answer`));
+  return textOf(page, within(name, `${part}[role=status]`));
 }
 
 const ready = (page, name) => page.waitForSelector(within(name, "form"), { visible: true });
@@ -47,7 +74,7 @@ async function prepared(browser) {
   const { page, close } = await open(browser, address, { told });
   await ready(page, "fill");
   loadedNothing("ask");
-  for (const [name, button] of Object.entries(PANELS)) await asBuilt(page, name, button);
+  for (const name of PANELS) await asBuilt(page, name);
   await keyboard(page);
   await misuse(page);
   await close();
@@ -57,17 +84,44 @@ function loadedNothing(name) {
   if (paths.splice(0).some((path) => /ask\/(models\/|worker)/.test(path))) problems.push(`${name}: the model is loaded before a click`);
 }
 
-const patterns = (page, name) => page.$$eval(within(name, ".ask-patterns"), (parts) => parts.map((part) => part.innerText).join());
+const patterns = (page, name) => page.$$eval(within(name, "> .ask-answer .ask-patterns"), (parts) => parts.map((part) => part.innerText).join());
 
-async function asBuilt(page, name, button) {
+async function asBuilt(page, name) {
+  const table = within(name, ".ask-steps");
+  if (name !== "learning") await press(page, within(name, ".ask-learnt > summary"), "Enter");
+  await page.waitForSelector(table, { visible: true });
+  const before = await textOf(page, table);
+  if (name !== "learning") await answersAsBuilt(page, name);
+  await stepsAsBuilt(page, name, table, before);
+}
+
+// With the time goes, for whoever hears the page, what was found.
+const computed = (name, status) => { if (!/^Computed in this browser, in [\d.]+ m?s\.\s+\S/.test(status)) problems.push(`${name} says ${status}`); };
+
+async function answersAsBuilt(page, name) {
   const before = await shown(page, name), marked = await patterns(page, name);
-  await click(page, name, button);
-  const status = await answered(page, name);
-  if (!status.startsWith("Computed in this browser")) problems.push(`${name} says ${status}`);
-  const after = name === "learning" ? await textOf(page, within(name, ".ask-steps")) : await shown(page, name);
-  const told = (text) => text.split(/Table behind the figure|\S+, each head's pattern/)[0].trim(); // patterns are compared above
+  await click(page, name, "twin");
+  computed(name, await answered(page, name));
+  const after = await shown(page, name);
+  const told = (text) => text.split(/Table behind the figure|\S+, each head's pattern/)[0].trim(); // patterns are compared by themselves
   if ((await patterns(page, name)) !== marked) problems.push(`${name} marks other patterns than it was built with`);
   if (told(after) !== told(before)) problems.push(`${name} shows\n${after}\nand was built with\n${before}`);
+}
+
+// The steps of a training: the table is the one that was built, and the slider tells and shows the step where it stands.
+async function stepsAsBuilt(page, name, table, before) {
+  const slider = within(name, "input[type=range]");
+  await click(page, name, "learning");
+  computed(`${name}, steps,`, await answered(page, name, ".ask-learnt > "));
+  const after = await textOf(page, table);
+  if (after !== before) problems.push(`${name} learns\n${after}\nand was built with\n${before}`);
+  const last = await textOf(page, within(name, ".ask-step"));
+  await press(page, slider, "Home");
+  const [told, marked] = await page.evaluate((slider, row) => [document.querySelector(slider).ariaValueText, document.querySelector(row).innerText], slider, within(name, ".ask-steps .ask-marked"));
+  if (!told?.startsWith("step 0: ") || !marked.startsWith("0\t")) problems.push(`${name}: the slider says ${told} and marks ${marked}`);
+  if ((await textOf(page, within(name, ".ask-step"))) === last) problems.push(`${name}: the slider shows no other step`);
+  await press(page, slider, "End");
+  if ((await textOf(page, within(name, ".ask-step"))) !== last) problems.push(`${name}: the slider does not come back`);
 }
 
 // The panels inside chapters, which load nothing before a click either.
@@ -77,7 +131,7 @@ async function inChapters(browser) {
     const { page, close } = await open(browser, `${origin}/notebooks/${chapter}.html`, { told });
     await ready(page, name);
     loadedNothing(chapter);
-    await asBuilt(page, name, PANELS[name]);
+    await asBuilt(page, name);
     await close();
   }
 }
@@ -88,11 +142,13 @@ async function keyboard(page) {
   await page.locator(second).fill("The cats sleep.");
   await press(page, second, "Enter");
   await answered(page, "sentences");
+  await answered(page, "sentences", ".ask-learnt > ");
   if (!(await shown(page, "sentences")).includes("sleep")) problems.push("Enter does not ask");
   if (!(await page.$eval(second, (input) => input === document.activeElement))) problems.push("asking takes the focus away");
   const step = () => textOf(page, within("learning", "output")), before = await step();
   await press(page, within("learning", "input[type=range]"), "ArrowLeft");
   if ((await step()) === before) problems.push("the arrow does not move the slider");
+  if (!(await textOf(page, within("sentences", ".ask-steps caption"))).includes("The cats sleep.")) problems.push("steps that are loaded are not asked the new question");
   const nearest = () => textOf(page, within("neighbours", "caption")), near = await nearest();
   await press(page, within("neighbours", "input[type=radio]:checked"), "ArrowRight");
   if ((await nearest()) === near || !(await said(page, "neighbours")).startsWith("Nearest to “of”")) problems.push("the arrow chooses no word");
@@ -129,7 +185,7 @@ async function damagedWeights(browser) {
 
 async function stillPages(browser) {
   const without = await open(browser, address, { still: true });
-  for (const name of Object.keys(PANELS)) {
+  for (const name of PANELS) {
     if (await isVisible(without.page, within(name, "form"))) problems.push(`${name}: a form without a script`);
     if ((await shown(without.page, name)).length < 50) problems.push(`${name}: no answer without a script`);
   }
@@ -150,7 +206,7 @@ paths.length = 0;
 await prepared(browser);
 await inChapters(browser);
 await damagedWeights(browser);
-const ways = await equality(browser);
+const ways = await equality(browser), step = await oneStep(browser);
 await browser.close();
 stop();
-console.log(JSON.stringify({ ways, problems: [...problems, ...refused] }));
+console.log(JSON.stringify({ ways, step, problems: [...problems, ...refused] }));

@@ -22,7 +22,7 @@ async function pagesBelow(folder) {
   return entries.filter((e) => e.isFile() && e.name.endsWith(".html")).map((e) => relative(root, join(e.parentPath ?? e.path, e.name))).sort();
 }
 
-const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], paper: [], ledger: [], explorers: [], folds: [], tables: [], file: [] };
+const problems = { outside: [], console: [], failed: [], axe: [], fragments: [], sideways: [], paper: [], ledger: [], explorers: [], folds: [], tables: [], slides: [], file: [] };
 
 const toldOf = (name) => (kind, text) => problems[kind].push(`${name}: ${text}`);
 const visit = (browser, name, options = {}) => open(browser, `${origin}/${name}`, { told: toldOf(name), ...options });
@@ -189,6 +189,24 @@ async function tableByKeyboard(browser, name, heading) {
   await close();
 }
 
+// A chapter as slides: one heading at a time, turned by arrows, no wider than a phone; Escape brings the page back.
+async function slidesByKeyboard(browser, name) {
+  const { page, close } = await visit(browser, name, { size: SIZES.phone });
+  const headings = () => page.$$eval("article :is(h1, h2, h3, h4)", (found) => found.filter((e) => e.checkVisibility()).map((e) => e.innerText));
+  const all = await headings();
+  await press(page, ".present-start", "Enter");
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowLeft"]) {
+    const before = await headings();
+    await page.keyboard.press(key);
+    const after = await headings(), focused = await page.evaluate(() => document.activeElement.innerText);
+    if (after.length !== 1 || after[0] === before[0] || focused !== after[0]) problems.slides.push(`${name}: after ${key} it shows ${after}, focus on ${focused}`);
+    for (const box of await tooWide(page)) problems.slides.push(`${name}, ${after}: ${box}`);
+  }
+  await page.keyboard.press("Escape");
+  if ((await headings()).length !== all.length) problems.slides.push(`${name}: Escape does not bring the page back`);
+  await close();
+}
+
 async function withoutServer(browser) {
   const { page, close } = await open(browser, pathToFileURL(join(root, "book", "ledger.html")).href, { told: toldOf("file://") });
   await pause(300);
@@ -212,6 +230,7 @@ await explorersWithoutScript(browser, "notebooks/layers.html", "details table");
 await foldsByKeyboard(browser, "notebooks/overview.html", "details.verdict-more", ".verdict-facts");
 await foldsByKeyboard(browser, "book/synthesis.html", "details.strip-fold", "table");
 await tableByKeyboard(browser, "notebooks/compression.html", "× bytes");
+await slidesByKeyboard(browser, "notebooks/syntax.html");
 await withoutServer(browser);
 await browser.close();
 stop();
