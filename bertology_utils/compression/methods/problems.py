@@ -55,7 +55,7 @@ class Problem:
 
 PROBLEMS = ("paraphrase", "tense", TAGGING)
 OF_TEXTS = " of texts"
-JOINED = {"paraphrase": 5, "tense": 8, "topic": 8}  # sentences (pairs) of one text: 60 to 128 pieces
+JOINED = {"voice": 8, "tense": 8, "topic": 8}  # sentences of one text: 60 to 128 pieces
 LONG = tuple(f"{name}{OF_TEXTS}" for name in JOINED)  # questions with one answer a text
 
 
@@ -93,17 +93,13 @@ def _tagged(n: int, seed: int, split: str) -> Questions:
 
 
 def _texts(name: str, n: int, seed: int, split: str) -> Questions:
-    """`n` texts of sentences, or of pairs, that have one answer, the answers in turn."""
+    """`n` texts of sentences that have one answer, the answers in turn."""
     size = JOINED[name]
     drawn = task(name, (n + n % 2) * size, seed, split)
     cut = [np.flatnonzero(np.asarray(drawn.labels) == label).reshape(-1, size) for label in (0, 1)]
     texts = [text for turn in zip(*cut, strict=True) for text in turn][:n]
-    labels = [drawn.labels[text[0]] for text in texts]
-    return Questions(_joined(drawn.sentences, texts), labels, drawn.pairs and _joined(drawn.pairs, texts))
-
-
-def _joined(sentences: Sequence[Words], texts: Sequence[np.ndarray]) -> list[Words]:
-    return [tuple(chain.from_iterable(sentences[place] for place in text)) for text in texts]
+    joined = [tuple(chain.from_iterable(drawn.sentences[place] for place in text)) for text in texts]
+    return Questions(joined, [drawn.labels[text[0]] for text in texts])
 
 
 def mixed_languages(n: int, split: str, seed: int = 0) -> list[ParallelSentence]:

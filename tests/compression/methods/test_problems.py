@@ -1,7 +1,6 @@
 import numpy as np
 
 from bertology_utils.compression.methods.problems import JOINED, LONG, OF_TEXTS, problem, questions
-from bertology_utils.tuning.classification_tasks import TASKS
 
 
 def parts_of(words: tuple, size: int) -> list[tuple]:
@@ -18,16 +17,6 @@ def test_a_text_has_sentences_of_one_answer():
     assert list(texts.labels) == [0, 1] * 5 + [0] and texts.pairs is None
     for words, label in zip(texts.sentences, texts.labels, strict=True):
         assert {answers[part] for part in parts_of(words, JOINED["tense"])} == {label}
-
-
-def test_a_text_of_pairs_is_two_texts_of_as_many_sentences():
-    assert TASKS["paraphrase"].paired
-    texts = questions("paraphrase of texts", 4, seed=1)
-    short = questions("paraphrase", 4 * JOINED["paraphrase"], seed=1)
-    answers = dict(zip(zip(short.sentences, short.pairs, strict=True), short.labels, strict=True))
-    for first, second, label in zip(texts.sentences, texts.pairs, texts.labels, strict=True):
-        pairs = zip(*(parts_of(side, JOINED["paraphrase"]) for side in (first, second)), strict=True)
-        assert {answers[pair] for pair in pairs} == {label}
 
 
 def test_texts_are_problems_with_as_many_classes_as_their_sentences():
