@@ -6,6 +6,9 @@ content word, so a small model that remembers words alone stays at chance.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
 
 from bertology_utils.data.material import OPEN_CLASS
 from bertology_utils.errors import unknown
@@ -51,13 +54,16 @@ class Problem:
 
 
 PROBLEMS = ("paraphrase", "tense", TAGGING)
+OF_TEXTS = " of texts"
+JOINED = {"voice": 8, "tense": 8, "topic": 8}  # sentences of one text: 60 to 128 pieces
+LONG = tuple(f"{name}{OF_TEXTS}" for name in JOINED)  # questions with one answer a text
 
 
 def problem(name: str, train: int, test: int, seed: int = 0) -> Problem:
     """So many examples of each split, the same for the same arguments.
 
-    `name` is "tagging", the part of speech of each content word, the same "in ten languages", or a task of
-    `classification_tasks`. Raises BertologyError for an unknown task.
+    `name` is "tagging", the part of speech of each content word, the same "in ten languages", a task of
+    `classification_tasks`, or one of `LONG`. Raises BertologyError for an unknown task.
     """
     if name == TEN_LANGUAGES:
         return Problem(name, _in_ten_languages(train, seed), _held_out_words(test, seed), len(ALL_TAGS))
@@ -67,10 +73,12 @@ def problem(name: str, train: int, test: int, seed: int = 0) -> Problem:
 
 def questions(name: str, n: int, seed: int = 0, split: str = "train") -> Questions:
     """`n` examples of one split of a task, such as more of its training sentences with another seed."""
+    if name in LONG:
+        return _texts(name.removesuffix(OF_TEXTS), n, seed, split)
     if name == TAGGING:
         return _tagged(n, seed, split)
     if name not in TASKS:
-        raise unknown("task", name, [TAGGING, TEN_LANGUAGES, *TASKS])
+        raise unknown("task", name, [TAGGING, TEN_LANGUAGES, *LONG, *TASKS])
     drawn = task(name, n, seed, split)
     return Questions(drawn.sentences, drawn.labels, drawn.pairs)
 
@@ -82,6 +90,16 @@ def _tagged(n: int, seed: int, split: str) -> Questions:
         for sentence in sentences
     ]
     return Questions([sentence.words for sentence in sentences], labels)
+
+
+def _texts(name: str, n: int, seed: int, split: str) -> Questions:
+    """`n` texts of sentences that have one answer, the answers in turn."""
+    size = JOINED[name]
+    drawn = task(name, (n + n % 2) * size, seed, split)
+    cut = [np.flatnonzero(np.asarray(drawn.labels) == label).reshape(-1, size) for label in (0, 1)]
+    texts = [text for turn in zip(*cut, strict=True) for text in turn][:n]
+    joined = [tuple(chain.from_iterable(drawn.sentences[place] for place in text)) for text in texts]
+    return Questions(joined, [drawn.labels[text[0]] for text in texts])
 
 
 def mixed_languages(n: int, split: str, seed: int = 0) -> list[ParallelSentence]:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from bertology_utils.compression.distill import student_of
 from bertology_utils.compression.methods.lesson import Course, Lesson, Method, Small, dense
-from bertology_utils.compression.methods.problems import TEN_LANGUAGES
+from bertology_utils.compression.methods.problems import LONG, TEN_LANGUAGES
 from bertology_utils.models import Specimen, twin
 
 HALF, QUARTER = 1 / 2, 1 / 4
 UNTRAINED = "untrained twin, tuned"
+UNTRAINED_ON_TEXTS = f"{UNTRAINED} on texts"
 
 
 def tuned_alone(lesson: Lesson) -> Small:
@@ -45,6 +46,7 @@ METHODS = (
         model="pocket-mbert",
         problems=(TEN_LANGUAGES,),
     ),
+    Method(UNTRAINED_ON_TEXTS, "baseline", tuned_alone, general=_never_pretrained, problems=LONG),
     Method("half of the blocks, tuned", "baseline", tuned_alone, general=fewer_blocks(HALF)),
     Method("a quarter of the blocks, tuned", "baseline", tuned_alone, general=fewer_blocks(QUARTER)),
 )

@@ -20,6 +20,7 @@ from bertology_utils.compression.methods.lesson import (
     dense,
     hard_loss,
 )
+from bertology_utils.compression.methods.problems import LONG
 from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.instruments.blocks import attention_projections, encoder_layers
 
@@ -347,7 +348,7 @@ def _power(lesson: Lesson) -> Small:
 
 METHODS = (
     Method("BERT-of-Theseus", "other", _theseus, defines=("predecessors", 0.0)),
-    Method("PoWER-BERT", "other", _power, defines=("returned", 0.0)),
+    Method("PoWER-BERT", "other", _power, defines=("returned", 0.0), problems=LONG),
     Method("every other block taken out", "baseline", _every_other),
     Method("LayerDrop", "baseline", _layerdrop, defines=("neighbours", 0.0)),
 )

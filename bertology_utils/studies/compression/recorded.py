@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,8 @@ from scipy import stats
 from bertology_utils.by_seed import read_study
 from bertology_utils.compression.accounting import table1
 from bertology_utils.compression.methods.lesson import Encoded, Method
-from bertology_utils.compression.methods.problems import PROBLEMS, problem
-from bertology_utils.compression.methods.references import UNTRAINED
+from bertology_utils.compression.methods.problems import LONG, PROBLEMS, problem
+from bertology_utils.compression.methods.references import UNTRAINED, UNTRAINED_ON_TEXTS
 from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.compression.scorecard import printed_factor
 from bertology_utils.errors import NotAskable
@@ -71,7 +71,7 @@ class Recorded:
         scores = {name: per_seed(own.loc[seeds, "score"]) for name, own in found.items()}
         small = found["small"].loc[seeds]
         scores |= {"teacher": per_seed(small["teacher"]), "faster": per_seed(small["faster_32"])}
-        scores["pieces"] = np.asarray(_teacher(_base(specimen)).pieces)
+        scores["pieces"] = np.asarray(_pieces(_base(specimen), method(row).problems or PROBLEMS))
         return scores | {"small": scores["untrained"]} if specimen.is_random else scores
 
     def known(self, specimen: Specimen, row: str) -> np.ndarray:
@@ -83,12 +83,14 @@ class Recorded:
 
     @staticmethod
     def _untrained(of: Method) -> str:
-        return f"{UNTRAINED}, {of.model}" if of.model else UNTRAINED
+        if of.model:
+            return f"{UNTRAINED}, {of.model}"
+        return UNTRAINED_ON_TEXTS if of.problems == LONG else UNTRAINED
 
     def _of(self, specimen: Specimen, row: str) -> pd.DataFrame:
         """The units of a row that began with the weights of its own model, or else of the specimen's."""
-        teacher = _teacher(method(row).model or _base(specimen))
-        return self.frame[(self.frame["row"] == row) & (self.frame["model"] == teacher.identity)]
+        began_with = _identity(method(row).model or _base(specimen))
+        return self.frame[(self.frame["row"] == row) & (self.frame["model"] == began_with)]
 
     # ------------------------------------------------------------ one line a row
 
@@ -204,18 +206,17 @@ def _told(line: pd.Series) -> pd.Series:
     )
 
 
-class _Teacher(NamedTuple):
-    """How units name a model, and how many pieces an input of the table's tasks has on average."""
-
-    identity: str
-    pieces: float
+@lru_cache(maxsize=4)
+def _identity(model: str) -> str:
+    """How units name a model."""
+    return load(model).identity
 
 
 @lru_cache(maxsize=4)
-def _teacher(model: str) -> _Teacher:
+def _pieces(model: str, problems: Sequence[str]) -> float:
+    """How many pieces an input of these tasks has on average."""
     specimen = load(model)
-    lengths = [Encoded.of(specimen, problem(name, 50, 50).test).lengths.mean() for name in PROBLEMS]
-    return _Teacher(specimen.identity, float(np.mean(lengths)))
+    return float(np.mean([Encoded.of(specimen, problem(name, 50, 50).test).lengths.mean() for name in problems]))
 
 
 def _base(specimen: Specimen) -> str:

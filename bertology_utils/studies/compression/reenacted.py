@@ -27,6 +27,7 @@ from bertology_utils.compression.methods.lesson import (
     right_answers,
 )
 from bertology_utils.compression.methods.problems import (
+    LONG,
     PROBLEMS,
     TEN_LANGUAGES,
     Problem,
@@ -44,6 +45,7 @@ from bertology_utils.studies.compression.speed import times_faster
 PATH = Path("results") / "reenacted.csv"
 SEEDS = 5
 UNKNOWN = -1.0  # in the file: not measured
+FEWER = {"tense": 480, "tagging": 240} | dict(zip(LONG, (80, 80, 120), strict=True))  # examples of easier tasks
 TEXT_SEED = 10_000  # of unlabelled sentences: far from those of examples
 
 
@@ -55,7 +57,7 @@ class Sizes:
     text: int = 2000
     problems: Sequence[str] = PROBLEMS
     probed: Probed | None = field(default_factory=Probed)
-    fewer: Mapping[str, int] = field(default_factory=lambda: {"tense": 480, "tagging": 240})  # of easier tasks
+    fewer: Mapping[str, int] = field(default_factory=lambda: dict(FEWER))
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from torch import nn
 
 from bertology_utils.cli import main
 from bertology_utils.compression.methods.lesson import Budget, Encoded
-from bertology_utils.compression.methods.problems import problem
+from bertology_utils.compression.methods.problems import LONG, problem
 from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.figures import Figure
 from bertology_utils.models import twin
 from bertology_utils.studies.compression import live, recorded, reenacted
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE, Probed, knowledge
-from bertology_utils.studies.compression.recorded import TEACHER, UNTRAINED, Recorded
+from bertology_utils.studies.compression.recorded import TEACHER, UNTRAINED, UNTRAINED_ON_TEXTS, Recorded
 from bertology_utils.studies.compression.reenacted import Classroom, Sizes, Unit, keep, missing
 from bertology_utils.studies.compression.speed import times_faster
 
@@ -36,9 +36,12 @@ def named(tiny, monkeypatch):
     """The tiny specimen by a name that loads it."""
     chosen = dataclasses.replace(tiny, name="tiny")
     monkeypatch.setattr(recorded, "load", lambda name: dataclasses.replace(chosen, name=name))
-    recorded._teacher.cache_clear()
+    caches = (recorded._identity, recorded._pieces)
+    for cache in caches:
+        cache.cache_clear()
     yield chosen
-    recorded._teacher.cache_clear()
+    for cache in caches:
+        cache.cache_clear()
 
 
 @pytest.fixture
@@ -129,6 +132,15 @@ def test_samples_of_a_row_and_of_its_twin(unit, named):
     untrained = table.of(dataclasses.replace(named, name="random:tiny", seed=1), "DistilBERT")
     assert untrained["small"].mean() == pytest.approx(0.5, abs=0.02)
     assert table.known(named, "DistilBERT").tolist() == [[1.0]] * 5
+
+
+def test_a_row_asked_of_texts_stands_beside_an_untrained_network_asked_of_texts(unit, named, monkeypatch):
+    lengths = []
+    monkeypatch.setattr(recorded, "_pieces", lambda model, problems: lengths.append(problems) or 90.0)
+    table = planted(unit, {TEACHER: 0.9, UNTRAINED: 0.5, UNTRAINED_ON_TEXTS: 0.6, "PoWER-BERT": 0.85})
+    found = table.of(named, "PoWER-BERT")
+    assert found["untrained"].mean() == pytest.approx(0.6, abs=0.02)
+    assert found["pieces"] == 90 and lengths == [LONG]
 
 
 def test_too_few_seeds_another_model_and_other_weights_are_not_asked(unit, named):
