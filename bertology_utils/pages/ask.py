@@ -186,13 +186,13 @@ def _notice(root: Path, question: Question) -> dict[str, Any]:
 
 
 PANELS = {
-    "notice": _notice,
-    "fill": _fill,
-    "sentences": _sentences,
-    "heads": _heads,
-    "layers": _layers,
-    "neighbours": _neighbours,
-    "learning": _nothing,
+    "notice": ("ask_notice.html", _notice),
+    "fill": ("ask_fill.html", _fill),
+    "sentences": ("ask_sentences.html", _sentences),
+    "heads": ("ask_heads.html", _heads),
+    "layers": ("ask_layers.html", _layers),
+    "neighbours": ("ask_neighbours.html", _neighbours),
+    "learning": ("ask_learning.html", _nothing),
 }
 
 
@@ -204,10 +204,11 @@ def _sizes(root: Path) -> Mapping[str, int]:
 
 def panel(name: str, root: Path, question: Question) -> str:
     """A panel with a question, the answers to it, and how they were learnt."""
-    answers, sizes, steps = PANELS[name](root, question), _sizes(root), _steps(root)
+    template, answers = PANELS[name]
+    sizes, steps = _sizes(root), _steps(root)
     learnt = learnt_part(name, steps, question, sizes["learning"]) if name in LEARNT else ""
     shown = {"model": DEFAULT_MODEL, "twin": TWIN, "steps": steps.values(), "question": question, "sizes": sizes}
-    return render(f"ask_{name}.html", learnt=learnt, **shown, **answers)
+    return render(template, learnt=learnt, **shown, **answers(root, question))
 
 
 def ask_part(name: str, root: Path, *_: object) -> str:
