@@ -82,6 +82,7 @@ def test_weights_of_another_shape_are_refused_with_the_shapes(copy):
 
 
 def test_weights_that_are_no_numbers_are_refused(copy):
+    load(str(copy))  # a sound model of the same kind says nothing of this one's weights
     change_weights(copy, lambda weights: {name: w * float("nan") for name, w in weights.items()})
     refused(lambda: load(str(copy)), "not finite")
 
