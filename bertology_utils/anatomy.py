@@ -64,16 +64,15 @@ def examine(model: PreTrainedModel, name: str, untrained: bool = False) -> Anato
     Raises BertologyError: it fails on an input of pieces alone, reads from left to right, has no state of each piece at
     every layer, or gives numbers that are none.
     """
-    _require_numbers(model, name)
     kind = f"{type(model).__name__} {untrained} {model.config.to_json_string()}"
     if kind not in _EXAMINED:
         _EXAMINED[kind] = _examined_now(model, name, untrained)
     return _EXAMINED[kind]
 
 
-def _require_numbers(model: PreTrainedModel, name: str) -> None:
-    """Of every model: what is known of its kind says nothing of its weights."""
-    if not all(bool(weights.isfinite().all()) for weights in model.parameters()):
+def require_numbers(model: PreTrainedModel, name: str) -> None:
+    """Raises BertologyError for damaged weights, of which what `examine` knows of a kind says nothing."""
+    if not all(bool(weights.detach().isfinite().all()) for weights in model.parameters()):
         raise BertologyError(f"'{name}' ({model.config.model_type}) has weights that are not finite: they are damaged.")
 
 

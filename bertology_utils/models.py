@@ -17,7 +17,7 @@ from torch import nn
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import cached_file
 
-from bertology_utils.anatomy import Anatomy, examine
+from bertology_utils.anatomy import Anatomy, examine, require_numbers
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.files import read_json, replacing, write_json
 from bertology_utils.project import (
@@ -219,6 +219,7 @@ def _specimen(
 ) -> Specimen:
     """Model and tokenizer together; without a piece that masks there is nothing that a head could fill in."""
     _separate_layers(model.eval())
+    require_numbers(model, name)
     examine(model, name, seed is not None)  # an architecture that cannot be read is told now
     tokenizer = load_tokenizer(source, name, model.config, **_safe())
     require_fit(tokenizer, len(model.get_input_embeddings().weight), name)

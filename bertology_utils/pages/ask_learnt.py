@@ -86,11 +86,8 @@ def learnt_part(panel: str, steps: Mapping[int, str], question: Question, size: 
     """The part of a panel that shows its question at each step, by the names of the models; empty without any."""
     if not steps:
         return ""
-    found, texts = (
-        LEARNT[panel](list(steps.values()), question),
-        [question[key] for key in question if key not in ("word", "words")],
-    )
+    found = LEARNT[panel](list(steps.values()), question)
+    texts = [text for key, text in question.items() if key not in ("word", "words")]
+    most = max(abs(line[-1]) for line in found.lines) if found.bar else 1
     shown = {"panel": panel, "model": LEARNER, "steps": steps, "texts": texts, "size": size}
-    return render(
-        "ask_learnt.html", found=found, most=max(abs(line[-1]) for line in found.lines) if found.bar else 1, **shown
-    )
+    return render("ask_learnt.html", found=found, most=most, **shown)

@@ -131,8 +131,7 @@ class Recorded:
         adapter, full: means over the tasks, and as `task_full`; stored: `conditions.stored` of the specimen. An
         untrained one is the first random start. Raises NotAskable as `conditions`.
         """
-        model, start = self._place(specimen)
-        start = start if start == PRETRAINED else RANDOM[0]
+        model, start = self._place_of_two(specimen)
         arms = [f"{task} {way}" for task in SERVED for way in WAYS]
         seeds = self._common(model, product([ADAPTERS], [start], arms))
         items = self._items(model, ADAPTERS)
@@ -148,8 +147,7 @@ class Recorded:
         bottom, middle, top: means over layers; tuned: the accuracy reached. An untrained specimen and NotAskable as in
         `served` (singh2019bert).
         """
-        model, start = self._place(specimen)
-        start = start if start == PRETRAINED else RANDOM[0]
+        model, start = self._place_of_two(specimen)
         lines = self._lines(model, MOVED, start, MOVED, self._common(model, [(MOVED, start, MOVED)]))
         layers = np.stack([unit.numbers for unit in lines])  # (seeds, layers + 1)
         bands = zip(("bottom", "middle", "top"), band_of(layers.shape[1] - 1).values(), strict=True)
@@ -210,6 +208,11 @@ class Recorded:
         wanted = (model, task, start, arm)
         of_seed = {unit.seed: unit for unit in self.units if (unit.model, unit.task, unit.start, unit.arm) == wanted}
         return [of_seed[seed] for seed in seeds]
+
+    def _place_of_two(self, specimen: Specimen) -> tuple[str, str]:
+        """As `_place`, where only the first random start was tuned."""
+        model, start = self._place(specimen)
+        return model, start if start == PRETRAINED else RANDOM[0]
 
     def _items(self, model: str, task: str) -> int:
         """How many test items a seed has."""

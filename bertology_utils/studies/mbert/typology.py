@@ -26,7 +26,7 @@ def told_features(vectors: Vectors, corpus: Corpus, seed: int = 0) -> dict[str, 
     """Samples of what the sentences say: `held_out`, the features told by the middle layer, and `characters`, by counts
     of letters; `dealt_anew`, what one in twenty tables dealt anew is told better than; `share_beaten` of such tables.
     """
-    weights = language_weights(np.stack([v[vectors.middle].numpy() for v in vectors.sentences.values()]))
+    weights = _middle_weights(vectors)
     held_out = right_features(weights, TABLE).mean(0)
     rng = np.random.default_rng(seed)
     others = np.array([right_features(weights, rng.permutation(TABLE)).mean() for _ in range(TABLES)])
@@ -40,8 +40,11 @@ def told_features(vectors: Vectors, corpus: Corpus, seed: int = 0) -> dict[str, 
 
 def by_feature(vectors: Vectors) -> dict[str, float]:
     """How often each feature is told, its two values counting alike."""
-    weights = language_weights(np.stack([v[vectors.middle].numpy() for v in vectors.sentences.values()]))
-    return dict(zip(FEATURES, right_features(weights, TABLE).mean(1), strict=True))
+    return dict(zip(FEATURES, right_features(_middle_weights(vectors), TABLE).mean(1), strict=True))
+
+
+def _middle_weights(vectors: Vectors) -> np.ndarray:
+    return language_weights(np.stack([own[vectors.middle].numpy() for own in vectors.sentences.values()]))
 
 
 def counted_characters(corpus: Corpus) -> np.ndarray:
