@@ -35,6 +35,8 @@ MIXES = {  # standard deviations on the probit scale: seeds, units, items (chanc
 SEEDS = (1, 2, 3, 5, 10)
 ITEMS = (16, 64, 300, 2000)
 UNITS = (8, 16, 40, 200)
+FEW, MANY = "difference, 2 or 3 seeds", "difference"
+OF_M = ("audit", FEW, MANY)  # kinds of design on which M stands beside
 AUDIT = ((3, 64, 0.137), (3, 64, 0.186), (3, 300, 0.137), (2, 52, 0.186))  # seeds, items, difference: what M decides
 Interval = Callable[[str, dict[str, np.ndarray]], tuple[float, float]]
 Draw = Callable[[np.random.Generator], tuple[dict[str, np.ndarray], float]]
@@ -101,7 +103,7 @@ def calibrations(repeats: int, chosen: Iterable[Design] | None = None) -> Iterat
     for design in designs() if chosen is None else chosen:
         yield calibrate(design, NEW, repeats)
         yield calibrate(design, OLD, max(repeats // SLOW, 10))
-        if design.kind == "audit":
+        if design.kind in OF_M:
             yield calibrate(design, M, repeats)
 
 
@@ -229,7 +231,8 @@ def designs() -> Iterator[Design]:
         for seeds in SEEDS:
             for items in ITEMS:
                 draw = partial(two_arms, seeds, items, 0, mix, (0.75, 0.6))
-                yield Design("difference", f"{seeds} seeds, {items} items, {label}", "a - b", draw)
+                kind = FEW if seeds in (2, 3) else MANY
+                yield Design(kind, f"{seeds} seeds, {items} items, {label}", "a - b", draw)
         for units in UNITS:
             for seeds in (1, 3):
                 draw = partial(two_arms, seeds, 4 * units, units, mix, (0.75, 0.6))

@@ -23,6 +23,13 @@ from bertology_utils.verdicts.predictions import (
     WEAKER,
 )
 
+COUNTED = (
+    ((REPLICATES,), "replicates and leads its untrained twins", "replicate and lead their untrained twins"),
+    ((NOT_SPECIFIC,), "holds without a lead over untrained twins", "hold without a lead over untrained twins"),
+    ((WEAKER,), "is there but too small to matter", "are there but too small to matter"),
+    ((CONTRADICTS,), "is contradicted here", "are contradicted here"),
+    ((UNDERPOWERED, UNABLE), "stays open", "stay open"),
+)
 Themes = Mapping[str, Mapping[str, str]]
 
 
@@ -101,12 +108,12 @@ def _multiples(result: Mapping[str, Any]) -> tuple[float, float, float, float]:
 
 def _sentences(asked: Sequence[str], found: Mapping[str, Mapping[str, Any]], words: Mapping[str, str]) -> Iterator[str]:
     counts = Counter(found[identity]["verdict"] for identity in asked)
-    left = counts[UNDERPOWERED] + counts[UNABLE]
-    yield (
-        f"{len(asked)} claims about what training teaches. Replicated, with a lead over untrained twins: "
-        f"{counts[REPLICATES]}; without such a lead: {counts[NOT_SPECIFIC]}; there but weaker: {counts[WEAKER]}; "
-        f"not so here: {counts[CONTRADICTS]}; open: {left}."
-    )
+    numbers = [(sum(counts[verdict] for verdict in verdicts), one, many) for verdicts, one, many in COUNTED]
+    told = [f"{number} {one if number == 1 else many}" for number, one, many in numbers if number]
+    if told:
+        *first, last = told
+        listed = f"{', '.join(first)} and {last}" if first else last
+        yield f"Of {len(asked)} claims about what training teaches, {listed}."
     sure = [identity for identity in asked if found[identity]["verdict"] == REPLICATES and found[identity]["lead"]]
     if sure:
         yield f"Surest: {words[max(sure, key=lambda i: _surely(found[i]['lead']))]}."

@@ -61,8 +61,9 @@ def test_the_answer_counts_claims_about_training_and_names_the_surest_and_the_fa
     ]  # fmt: skip
     themes = {"One": {"a": "a holds", "b": "b holds", "e": "e is arithmetic"}, "Two": {"c": "c holds", "d": "d holds"}}
     found = answer(results, themes, about={"a", "b", "c", "d"})
-    assert found.sentences[0].startswith(
-        "4 claims about what training teaches. Replicated, with a lead over untrained twins: 2;"
+    assert found.sentences[0] == (
+        "Of 4 claims about what training teaches, 2 replicate and lead their untrained twins, "
+        "1 is contradicted here and 1 stays open."
     )
     assert found.sentences[1:] == ("Surest: a holds.", "Farthest from its study, and not so here: c holds.")
     assert found.rows["One"]["a holds"] == pytest.approx((5, 4, 6, 0.5)) and "a holds" in found.replicated
