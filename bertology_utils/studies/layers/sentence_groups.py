@@ -43,7 +43,7 @@ class SentenceGroups:
         """Which tasks count and which do not."""
         left_out = [name for kind in KINDS for name in GROUPS if GROUPS[name] == kind and name not in self.names[kind]]
         counted = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in self.names.items())
-        return f"Read, or taken because no task of the group is: {counted}. Left out: {', '.join(left_out) or 'none'}."
+        return f"Counted (all of a group if none can be read): {counted}. Left out: {', '.join(left_out) or 'none'}."
 
     def of(self, scores: Scores, kind: str) -> list[np.ndarray]:
         """The scores of a kind's tasks, one by one."""
