@@ -25,6 +25,7 @@ export const count = (number) => number.toLocaleString("en");
 const bestRows = (best) => make("tbody", {}, ...best.map(([word, share]) => row(head(word), shareCell(share))));
 const ownRow = ([word, rank, share]) => (rank === undefined ? row(head(word), cell("not one piece"))
   : row(head(word, " ", make("small", {}, `rank ${count(rank)}`)), shareCell(share)));
+const ownSaid = ([word, , share]) => `${word} ${share === undefined ? "not one piece" : percent(share)}`;
 
 function filledTable(name, { best, own }) {
   const made = table(shownName(name), heading("Word", "probability"), bestRows(best), make("tbody", {}, ...own.map(ownRow)));
@@ -173,7 +174,7 @@ export const kinds = {
     question: ({ text, words }) => ({ text: blankIn(text), words: listed(words ?? "") }),
     settled: (question, { best: [[word]] }) => ({ ...question, words: [word, ...question.words] }), // what the last step says, all are asked
     show: (names, answers) => answers.map((answer, index) => filledTable(names[index], answer)),
-    said: ({ best }) => `First words: ${aloud(few(best))}.`,
+    said: ({ best, own }) => `First words: ${aloud(few(best))}.${own.length ? ` Yours: ${own.map(ownSaid).join(", ")}.` : ""}`,
     titles: (answers) => ["first words", `probability of ${quoted(answers.at(-1).best[0][0])}`],
     cells: ({ best, own: [[, , share]] }) => [few(best), share],
     bar: "share",

@@ -8,7 +8,7 @@ const [html, , engine, executable] = process.argv.slice(2);
 const reader = join(dirname(require.resolve("@guidepup/virtual-screen-reader/package.json")), "lib", "esm");
 const { origin, close: stop } = await serve({ "": html, reader });
 const problems = [], pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
-const ANSWERS = { fill: /^First words: /, sentences: / sentence is preferred/, layers: /^The last layer says “/, heads: /^Patterns of heads: vertical \d/, neighbours: /^Nearest to “/ };
+const ANSWERS = { fill: /^First words: \S.* Yours: \S.* %\./, sentences: / sentence is preferred/, layers: /^The last layer says “/, heads: /^Patterns of heads: vertical \d/, neighbours: /^Nearest to “/ };
 const TIME = / Computed in this browser, in [\d.]+ m?s\.$/;
 const UNNAMED = /^(button|textbox|radio|checkbox|combobox|slider|gridcell|grid|image)(, (not )?(checked|pressed|selected).*)?$/;
 
