@@ -57,7 +57,12 @@
       ...(names.length > 1 ? buttons : []));
   }
 
-  const statusLine = () => make("p", { className: "explorer-status", attributes: { "aria-live": "polite" } });
+  // Read aloud when it changes, from the time on when the focus comes into the explorer: not when it is made.
+  function statusLine(root) {
+    const status = make("p", { className: "explorer-status" });
+    root.addEventListener("focusin", () => status.setAttribute("aria-live", "polite"), { once: true });
+    return status;
+  }
 
   function attention(root, data) {
     const { units, layers, heads, marks } = data, count = units.length;
@@ -67,7 +72,7 @@
     const weight = (from, to) => weights[state.view][(state.head * count + from) * count + to] / 255;
     const nameOf = (head) => `${Math.floor(head / heads) + 1}-${(head % heads) + 1}`;
 
-    const status = statusLine();
+    const status = statusLine(root);
     const from = units.map((unit) => make("button", { type: "button", textContent: unit }));
     const to = units.map((unit) => make("span", {}, unit));
     const lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -75,9 +80,8 @@
       lines.setAttribute(name, value);
     }
     const tiles = Array.from({ length: layers * heads }, (_, head) => {
-      const told = marks[nameOf(head)] ? `, ${marks[nameOf(head)]}` : "";
-      return make("button", { type: "button", title: `head ${nameOf(head)}${told}`,
-        attributes: { role: "gridcell", "aria-label": `head ${nameOf(head)}${told}` } });
+      const name = `head ${nameOf(head)}${marks[nameOf(head)] ? ", framed" : ""}`; // the line of words says its relation
+      return make("button", { type: "button", title: name, attributes: { role: "gridcell", "aria-label": name } });
     });
     const grid = make("div", { className: "explorer-grid", attributes: { role: "grid", "aria-label": "Heads: rows are layers" } },
       ...Array.from({ length: layers }, (_, layer) =>
@@ -128,7 +132,8 @@
     grid.addEventListener("pointerleave", () => change("head", pinned.head));
     const left = make("div", { attributes: { role: "group", "aria-label": "Show one word only" } }, ...from);
     left.addEventListener("pointerleave", () => change("word", pinned.word));
-    const words = make("div", { className: "explorer-lines", style: { "--count": count } }, left, lines, make("div", {}, ...to));
+    const words = make("div", { className: "explorer-lines", style: { "--count": count } }, left, lines,
+      make("div", { attributes: { role: "group", "aria-label": "What it looks at" } }, ...to));
     const panes = root.querySelector(".explorer-panes");
     panes.before(switcher(names, (view) => change("view", view)));
     panes.append(make("div", { className: "explorer-detail" }, status, words));
@@ -149,7 +154,7 @@
       parts[0].textContent = layerName(top - place);
       return make("button", { type: "button" }, ...parts);
     });
-    const status = statusLine(), detail = make("div", { className: "explorer-facts" });
+    const status = statusLine(root), detail = make("div", { className: "explorer-facts" });
 
     const rungOf = (layer) => (view().guesses ? view().guesses[layer][state.word][0]
       : [data.contexts[view().neighbours[layer][state.word][0][0]][1], view().neighbours[layer][state.word][0][1]]);

@@ -12,6 +12,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const heads = [...table.tHead.rows[0].cells], names = heads.map((cell) => cell.textContent.trim());
     const family = names.indexOf("family"), rows = [...table.tBodies[0].rows];
     if (family < 0) continue;
+    const status = Object.assign(document.createElement("p"), { className: "visually-hidden", role: "status" });
 
     heads.forEach((head, place) => {
       const button = document.createElement("button");
@@ -25,6 +26,7 @@ document.addEventListener("DOMContentLoaded", () => {
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
         const sorted = [...rows].sort((a, b) => (down ? -1 : 1) * order(value(a, place), value(b, place)));
         table.tBodies[0].append(...sorted);
+        status.textContent = `Sorted by ${names[place]}, ${down ? "descending" : "ascending"}.`;
       });
     });
 
@@ -34,7 +36,8 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const name of ["all", ...new Set(rows.map((row) => value(row, family)))]) choice.add(new Option(name, name));
     choice.addEventListener("input", () => {
       for (const row of rows) row.hidden = choice.value !== "all" && value(row, family) !== choice.value;
+      status.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows.`;
     });
-    table.closest("figure").prepend(label);
+    table.closest("figure").prepend(label, status);
   }
 });

@@ -1,6 +1,7 @@
 """The built book in a headless browser; skipped, with the reason, where something it needs is missing.
 
-`npm install` in `tests/book/browser` brings the packages (puppeteer-core and axe-core) into a git-ignored folder.
+`npm install` in `tests/book/browser` brings the packages (puppeteer-core, axe-core and a screen reader) into a
+git-ignored folder.
 """
 
 import json

@@ -19,14 +19,16 @@ const shareCell = (share) => make("td", { className: "ask-share", share }, perce
 const nats = (value) => (Math.abs(value) < 0.005 ? "0.00" : `${value > 0 ? "+" : ""}${value.toFixed(2)}`.replace("-", "−"));
 const differenceCell = (value, most) => make("td", { className: `ask-share ${value > 0 ? "ask-first" : "ask-second"}`, share: Math.abs(value) / most }, nats(value));
 export const quoted = (word) => `“${word}”`;
+export const unseen = (text) => make("span", { className: "visually-hidden" }, text);
 export const count = (number) => number.toLocaleString("en");
 
 const bestRows = (best) => make("tbody", {}, ...best.map(([word, share]) => row(head(word), shareCell(share))));
 const ownRow = ([word, rank, share]) => (rank === undefined ? row(head(word), cell("not one piece"))
   : row(head(word, " ", make("small", {}, `rank ${count(rank)}`)), shareCell(share)));
+const ownSaid = ([word, , share]) => `${word} ${share === undefined ? "not one piece" : percent(share)}`;
 
 function filledTable(name, { best, own }) {
-  const made = table(shownName(name), bestRows(best), make("tbody", {}, ...own.map(ownRow)));
+  const made = table(shownName(name), heading("Word", "probability"), bestRows(best), make("tbody", {}, ...own.map(ownRow)));
   made.dataset.model = name;
   return made;
 }
@@ -62,7 +64,8 @@ function comparison([first, second]) {
   const rows = lines.map(([one, other], index) => row(head(one[0]), score(one), cell(other[0]), score(other), differenceCell(differences[index], most)));
   rows[place].className = "ask-marked";
   const foot = row(head("sum"), cell(nats(sum(first.scores))), cell(""), cell(nats(sum(second.scores))), cell(nats(all)));
-  const made = table("log-probability of each word given all others, in nats", heading("First", "nats", "Second", "nats", "difference"),
+  const natsOf = (which) => make("span", {}, "nats", unseen(` of the ${which}`));
+  const made = table("log-probability of each word given all others, in nats", heading("First", natsOf("first"), "Second", natsOf("second"), "difference"),
     make("tbody", {}, ...rows), make("tfoot", {}, foot));
   made.classList.add("ask-pair");
   return [make("p", { className: "ask-verdict" }, verdict), made];
@@ -110,7 +113,7 @@ function smallMultiples(name, found, framed) {
   picture.style.cssText = "background:none;padding:0;border-radius:0";
   const frames = framed.map((head) => { const frame = make("span"); frame.style.gridArea = head.replace("-", " / "); return frame; });
   const map = make("div", { className: "explorer-map" }, make("p", {}, `${name}: rows are layers, columns heads`),
-    make("div", { className: "explorer-columns" }, ...numbers(heads)), make("div", { className: "explorer-rows" }, ...numbers(layers)),
+    make("div", { className: "explorer-columns", ariaHidden: "true" }, ...numbers(heads)), make("div", { className: "explorer-rows", ariaHidden: "true" }, ...numbers(layers)),
     make("div", { className: "explorer-tiles" }, picture, make("div", { className: "explorer-grid" }, ...frames)));
   map.style.cssText = `--rows:${layers};--columns:${heads}`;
   return map;
@@ -122,7 +125,11 @@ const counted = (letters, patterns) => Object.entries(letters).map(([pattern, le
 
 // What the rule says of each head's map, as a letter; the caption counts them.
 function patternTable(name, letters, { layers, heads, patterns }) {
-  const letterCell = (pattern) => { const made = make("td", { title: pattern }, letters[pattern]); made.dataset.pattern = pattern; return made; };
+  const letterCell = (pattern) => {
+    const made = make("td", { title: pattern }, make("span", { ariaHidden: "true" }, letters[pattern]), unseen(pattern));
+    made.dataset.pattern = pattern;
+    return made;
+  };
   const rows = Array.from({ length: layers }, (_, layer) => row(head(String(layer + 1)), ...patterns.slice(layer * heads, (layer + 1) * heads).map(letterCell)));
   const columns = Array.from({ length: heads }, (_, index) => String(index + 1));
   return table(`${shownName(name)}, each head's pattern: ${counted(letters, patterns)}`, heading("Layer", ...columns), make("tbody", {}, ...rows));
@@ -154,17 +161,20 @@ function preference(scored) {
 // The blank may be written in other ways than the tokenizer's.
 const blankIn = (text) => text.replace(/\[mask\]|_{2,}/gi, "[MASK]");
 const listed = (text) => text.split(",").map((word) => word.trim()).filter(Boolean);
+// Words as they are read aloud: screen readers leave out marks, and spell the ## of a piece.
+const MARKS = { ".": "full stop", ",": "comma", "?": "question mark", "!": "exclamation mark", "'": "apostrophe", '"': "quotation mark", "-": "hyphen", ":": "colon", ";": "semicolon" };
+const aloud = (words) => words.split(" · ").map((word) => MARKS[word] ?? word.replace(/^##/, "piece ")).join(", ");
 const few = (found) => found.slice(0, 3).map(([word]) => word).join(" · ");
 
 // Of each panel: the question in its form's values, what is shown of the answers of models, a twin's being the second, what is
-// said of the first, and of the steps of a training the columns' titles and an answer's cells, of which the last is drawn as a
+// said of one, and of the steps of a training the columns' titles and an answer's cells, of which the last is drawn as a
 // bar where `bar` says so.
 export const kinds = {
   fill: {
     question: ({ text, words }) => ({ text: blankIn(text), words: listed(words ?? "") }),
     settled: (question, { best: [[word]] }) => ({ ...question, words: [word, ...question.words] }), // what the last step says, all are asked
     show: (names, answers) => answers.map((answer, index) => filledTable(names[index], answer)),
-    said: ({ best }) => `First words: ${few(best)}.`,
+    said: ({ best, own }) => `First words: ${aloud(few(best))}.${own.length ? ` Yours: ${own.map(ownSaid).join(", ")}.` : ""}`,
     titles: (answers) => ["first words", `probability of ${quoted(answers.at(-1).best[0][0])}`],
     cells: ({ best, own: [[, , share]] }) => [few(best), share],
     bar: "share",
@@ -181,14 +191,14 @@ export const kinds = {
     question: ({ text }) => ({ text }),
     show: (names, answers, { letters, ...more }) => [explorer(names, answers, more),
       make("div", { className: "ask-columns ask-patterns" }, ...answers.map((answer, index) => patternTable(names[index], letters, answer)))],
-    said: ({ patterns }, { letters }) => `Patterns of heads: ${counted(letters, patterns)}.`,
+    said: (found, { letters }) => `Patterns of heads: ${kinds.heads.cells(found, { letters }).map((heads, index) => `${Object.keys(letters)[index]} ${heads}`).join(", ")}.`,
     titles: (_, { letters }) => Object.entries(letters).map(([pattern, letter]) => `${pattern} (${letter})`),
     cells: ({ patterns }, { letters }) => Object.keys(letters).map((pattern) => String(patterns.filter((found) => found === pattern).length)),
   },
   layers: {
     question: ({ text }) => ({ text: blankIn(text) }),
     show: (_, [found, untrained]) => [...layerTable(found), ...twinSays(untrained, ({ answer }) => `The last layer of its untrained twin says ${quoted(answer)}.`)],
-    said: (found) => layerTable(found)[0].textContent,
+    said: (found) => layerTable(found)[0].textContent.replace(quoted(found.answer), quoted(aloud(found.answer))),
     titles: () => ["last layer says", "since layer", "its probability"],
     cells: (found) => [found.answer, String(sinceOf(found)), found.lines.at(-1)[2]],
     bar: "share",
@@ -197,7 +207,7 @@ export const kinds = {
     byWord: true, // all words are asked; which one is shown, the reader chooses
     question: ({ text }) => ({ text }),
     show: (names, answers, { word }) => answers.map(({ words, lines }, index) => nearTable(names[index], words[word], lines.map((layer) => layer[word]))),
-    said: ({ words, lines }, { word }) => `Nearest to ${quoted(words[word])} at the last layer: ${few(lines.at(-1)[word])}.`,
+    said: ({ words, lines }, { word }) => `Nearest to ${quoted(aloud(words[word]))} at the last layer: ${aloud(few(lines.at(-1)[word]))}.`,
     titles: ([{ words }], { word }) => [`nearest to ${quoted(words[word])} at layer 0`, "at the last layer"],
     cells: ({ lines }, { word }) => [few(lines[0][word]), few(lines.at(-1)[word])],
   },
@@ -208,11 +218,11 @@ kinds.learning = kinds.fill;
 export function stepTable({ titles, cells, bar }, caption, steps, answers, more) {
   const columns = titles(answers, more), found = answers.map((answer) => cells(answer, more));
   const most = Math.max(...found.map((line) => Math.abs(line.at(-1)))) || 1;
-  const last = { share: shareCell, difference: (value) => differenceCell(value, most) }[bar] ?? cell, written = { share: percent, difference: nats }[bar] ?? String;
+  const last = { share: shareCell, difference: (value) => differenceCell(value, most) }[bar] ?? cell, written = { share: percent, difference: nats }[bar] ?? aloud;
   const rows = found.map((line, index) => row(head(steps[index]), ...line.slice(0, -1).map(cell), last(line.at(-1))));
   const made = table(caption, heading("Step", ...columns), make("tbody", {}, ...rows));
   made.classList.add("ask-steps");
   if (!bar) made.classList.add("ask-plain");
-  const said = found.map((line) => columns.map((title, index) => `${title} ${index + 1 < line.length ? line[index] : written(line[index])}`).join(", "));
+  const said = found.map((line) => columns.map((title, index) => `${title.replace(/ \(.\)$/, "")} ${index + 1 < line.length ? aloud(line[index]) : written(line[index])}`).join("; "));
   return { made, rows, said };
 }

@@ -1,7 +1,7 @@
 // The page's forms: a question goes to the worker, its answer takes the place of what stood there.
 
 const { search } = new URL(import.meta.url);
-const { count, kinds, make, missingTwin, quoted, stepTable, sum } = await import(`./answers.js${search}`);
+const { count, kinds, make, missingTwin, quoted, stepTable, sum, unseen } = await import(`./answers.js${search}`);
 const loaded = new Set(), waiting = new Map();
 const drawn = new Map(); // of each place, how it shows a word of its sentence
 let worker = null, asked = 0;
@@ -53,7 +53,7 @@ function showForms() {
 }
 
 // What a panel, or the part of it that shows a training, does with a question: `work` asks and shows, and returns the replies
-// and what to say of them, which is not written: whoever sees the page sees it below.
+// and what to say of them, which comes first and is not written: whoever sees the page sees it below.
 async function converse(part, work) {
   const [status, bar, place] = ["[role=status]", "progress", ".ask-answer"].map((name) => part.querySelector(`:scope > ${name}`));
   if (place.ariaBusy === "true") return;
@@ -72,8 +72,7 @@ async function converse(part, work) {
   say("Computing …");
   try {
     const { replies, said } = await work(place, put, say), spent = sum(replies.map((reply) => reply.milliseconds));
-    say(`Computed in this browser, in ${spent < 1000 ? `${Math.ceil(spent)} ms` : `${(spent / 1000).toFixed(1)} s`}. `);
-    status.append(make("span", { className: "visually-hidden" }, said));
+    status.replaceChildren(unseen(`${said} `), `Computed in this browser, in ${spent < 1000 ? `${Math.ceil(spent)} ms` : `${(spent / 1000).toFixed(1)} s`}.`);
   } catch (error) {
     say(error.message);
   }
@@ -101,11 +100,11 @@ const answer = (panel, form, button) => converse(panel, async (place, put, say) 
   const asked = question(valuesOf(form)), names = areLoaded(both) ? both : modelsOf(button);
   const replies = await inTurn(names, (model) => put({ ...asked, kind, model })), answers = answersOf(replies), came = cameWith(panel);
   const draw = (word) => {
-    const more = { ...came, word };
+    const more = { ...came, word }, told = answers.map((found, index) => (index ? "Untrained twin. " : "") + said(found, more)).join(" ");
     place.replaceChildren(...show(names, answers, more), ...(names.length > 1 ? [] : [missingTwin()]));
     enliven(place, came);
-    if (byWord) say(said(answers[0], more));
-    return said(answers[0], more);
+    if (byWord) say(told);
+    return told;
   };
   return { replies, said: byWord ? chooseWord(panel, place, answers[0].words, draw) : draw() };
 });
@@ -127,14 +126,13 @@ function showSteps(panel, place, kind, caption, answers, more) {
   const steps = place.dataset.steps.split(" ").map((step) => count(Number(step))), step = place.querySelector(".ask-step");
   const { made, rows, said } = stepTable(kind, caption, steps, answers, more);
   place.querySelector(".ask-steps").replaceWith(made);
-  slide(panel.querySelector(".ask-slider"), steps, said, (index) => {
+  step.hidden = false;
+  return slide(panel.querySelector(".ask-slider"), steps, said, (index) => {
     rows.forEach((line, other) => line.classList.toggle("ask-marked", other === index));
     const head = [...step.querySelectorAll("[role=gridcell]")].findIndex((tile) => tile.ariaSelected === "true");
     step.replaceChildren(...kind.show([`${place.dataset.model}, step ${steps[index]}`], [answers[index]], { ...more, start: Math.max(head, 0) }));
     enliven(step, more);
   });
-  step.hidden = false;
-  return "The slider chooses a step.";
 }
 
 function slide(slider, steps, said, show) {
@@ -147,6 +145,7 @@ function slide(slider, steps, said, show) {
   };
   input.oninput();
   slider.hidden = false;
+  return `At ${input.getAttribute("aria-valuetext")}. The slider chooses a step.`;
 }
 
 // What the explorer of this page came with: which heads the book marks, its style, and the script that gives explorers a life.

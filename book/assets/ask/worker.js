@@ -46,7 +46,7 @@ async function verify(bytes, sha256) {
 async function modelOf(name, progress) {
   if (!manifest) await readManifest();
   if (!models.has(name)) {
-    const entry = manifest.models[name], doing = `Loading ${name.split("@")[0]} …`; // the same of all its steps, since it is read aloud
+    const entry = manifest.models[name], doing = `Loading ${name.startsWith("random:") ? "the untrained twin" : name.split("@")[0]} …`; // the same of all its steps, since it is read aloud
     models.set(name, new Bert(entry, await download(entry, (done, total) => progress(doing, done, total)), arithmetic));
   }
   return models.get(name);

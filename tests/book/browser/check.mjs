@@ -131,7 +131,7 @@ async function explorersByKeyboard(browser, name, moves) {
   const found = await page.$$("figure.explorer");
   if (!found.length) problems.explorers.push(`${name}: no explorer`);
   for (const explorer of found) {
-    const said = () => textOf(explorer, "[aria-live=polite]");
+    const said = () => textOf(explorer, ".explorer-status");
     for (const [group, keys, wanted] of moves) {
       const stops = await explorer.$$(`${group} button[tabindex="0"]`), before = await said();
       if (stops.length !== 1) problems.explorers.push(`${name}: ${stops.length} tab stops in ${group}`);
