@@ -21,10 +21,9 @@ ROOT = Path(__file__).parents[2]
 TESTED = [claim for claim in load_claims() if claim.prediction]
 FAILS = re.compile(r"\b(fails?|unable|cannot|can not|struggles?|insensitive|poor(ly)? at)\b", re.I)
 
-# What is known to fall short, to be emptied. A claim may be mended before it is taken out.
+# What these rules are not about, with the reason.
 KNOWN: dict[str, set[str]] = {
     "perfect": {
-        "senteval-semantics-not-at-top",
         # what these bars hold are spreads, kappas and distances, no shares of right answers
         "pretrained-frozen-near-chance",
         "representations-mix-identifiability",
@@ -34,7 +33,7 @@ KNOWN: dict[str, set[str]] = {
     "chance": set(),
     "study": set(),
     "gate": set(),
-    "smallest": {"tpdn-dependency-best-scheme", "numbers-no-extrapolation"},
+    "smallest": set(),
 }
 
 
