@@ -31,9 +31,9 @@ from bertology_utils.figures.style import (
     OPEN_MARKERS,
     Series,
     as_series,
-    is_control,
     legend_below,
     new_axes,
+    ranks,
     style_of,
 )
 from bertology_utils.statistics import short
@@ -98,10 +98,9 @@ def _lines(x, series, published, baselines, controls, xlabel, ylabel, caption, l
     drawing, axes = new_axes(xlabel, ylabel)
     frame = {xlabel: x}
     sentences = []
-    for rank, (name, values) in enumerate(series.items()):
+    for (name, values), look in zip(series.items(), ranks(list(series), controls), strict=True):
         summary = as_series(values, len(x))
-        control = is_control(name, controls)
-        _draw_series(axes, x, summary, style_of(rank, control), name)
+        _draw_series(axes, x, summary, style_of(*look), name)
         frame |= _columns(name, summary)
         sentences.append(_best_sentence(name, x, summary, xlabel))
     for name, level in (baselines or {}).items():
@@ -195,9 +194,9 @@ def scatter(
     drawing, axes = new_axes(xlabel, ylabel, size=(5.6, max(4.4, 0.19 * len(aside))))
     names = list(dict.fromkeys(groups)) if groups is not None else [""]
     sentences = []
-    for rank, name in enumerate(names):
+    for name, look in zip(names, ranks(names), strict=True):
         chosen = points if groups is None else points[[group == name for group in groups]]
-        style = style_of(rank, is_control(name)) | {"linestyle": "none"}
+        style = style_of(*look) | {"linestyle": "none"}
         axes.plot(*chosen.T, label=name or None, alpha=0.85, **style)
         if name:
             sentences.append(

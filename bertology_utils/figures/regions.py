@@ -14,11 +14,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.style import CONTROL, PALETTE, new_axes
+from bertology_utils.figures.style import CONTROL, PALETTE, clip_hatching, new_axes
 from bertology_utils.statistics import Measurement
 
 TWIN = "untrained twin"
-_LOOKS = ((PALETTE[1], "////", "--"), (PALETTE[3], "....", ":"))  # colour, hatching, border of the two regions
+_LOOKS = ((PALETTE[1], "////", "--"), (PALETTE[2], "..", ":"))  # colour, hatching, border of the two regions
 _FAR = 1.0  # a twin farther off than this many axis lengths becomes an arrow at the edge
 
 
@@ -103,7 +103,8 @@ def _draw(axes: Axes, place: int, lane: Lane, limits: tuple[float, float], look:
         case "band":
             low, high = max(lane.values[0], limits[0]), min(lane.values[1], limits[1])
             colour, hatch, _ = look
-            axes.barh(place, high - low, left=low, height=0.5, facecolor="none", edgecolor=colour, hatch=hatch)
+            look = {"facecolor": "none", "edgecolor": colour, "hatch": hatch}
+            clip_hatching(axes.barh(place, high - low, left=low, height=0.5, **look))
         case "model":
             _interval(axes, place, lane.values, {"color": PALETTE[0], "markersize": 9, "linewidth": 2.6})
         case "twin":
