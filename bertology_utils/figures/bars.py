@@ -74,7 +74,7 @@ def _look(rank: int, control: bool, grouped: bool) -> dict[str, object]:
     rank = rank if grouped else 0
     if control:
         return {"color": "none", "edgecolor": CONTROL, "hatch": HATCHES[rank % len(HATCHES)]}
-    return {"color": PALETTE[rank % len(PALETTE)]}
+    return dict.fromkeys(("color", "edgecolor"), PALETTE[rank % len(PALETTE)])
 
 
 def _bar_positions(groups: Sequence[str]) -> list[float]:

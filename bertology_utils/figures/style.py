@@ -20,7 +20,7 @@ from bertology_utils.samples import is_binary
 from bertology_utils.statistics import mean_interval
 
 PALETTE = ("#1a93e6", "#dd6f12", "#b868ab", "#74966a", "#846315", "#5a66c0")  # blue first: the model
-CONTROL = "#6a6a6a"
+CONTROL = "#747474"
 HOLLOW = {
     "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": INK, "markersize": 6.5, "markeredgewidth": 1.3,
     "zorder": 6,

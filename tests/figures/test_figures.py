@@ -5,12 +5,13 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 from bertology_utils import figures
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.dots import Dots, dots
 from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.style import CONTROL, PALETTE, bootstrap_interval, contrast
+from bertology_utils.figures.style import CONTROL, PALETTE, bootstrap_interval
 from bertology_utils.statistics import mean_interval
 
 RANDOM = np.random.default_rng(0)
@@ -113,9 +114,22 @@ def test_a_narrow_dot_plot_has_room_for_words_above_its_rows():
     assert drawn.figure.get_figwidth() * 96 < 360 and not drawn.figure.axes[0].get_yticks().size
 
 
-@pytest.mark.parametrize("colour", (*PALETTE, CONTROL))
-def test_palette_reads_on_both_themes(colour):
-    assert contrast(colour, "white") >= 3 and contrast(colour, "#121212") >= 3
+def test_a_twin_bears_its_models_marker_and_takes_no_colour():
+    pairs = {f"{task}{of}": [i, i + 1] for i, task in enumerate(("tags", "trees")) for of in ("", ", twin")}
+    lines = figures.curve([1, 2], pairs).figure.axes[0].lines
+    assert [line.get_color() for line in lines] == [PALETTE[0], CONTROL, PALETTE[1], CONTROL]
+    assert [line.get_marker() for line in lines] == ["o", "o", "s", "s"]
+    patches = figures.bars({"group": dict.fromkeys(pairs, 0.5)}).figure.axes[0].patches
+    assert [to_hex(patch.get_edgecolor()) for patch in patches] == [PALETTE[0], CONTROL, PALETTE[1], CONTROL]
+
+
+def test_hatchings_are_clipped_to_their_bars():
+    drawn = figures.bars({"group": {"model": 0.9, "twin": 0.5}}).figure
+    for patches in (drawn.axes[0].patches, drawn.legends[0].get_patches()):
+        hatched = patches[1]
+        assert np.allclose(
+            hatched.get_clip_box().extents, hatched.get_path().get_extents(hatched.get_transform()).extents
+        )
 
 
 def test_arc_tree_names_heads():
