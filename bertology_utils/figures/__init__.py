@@ -36,7 +36,7 @@ from bertology_utils.figures.style import (
     ranks,
     style_of,
 )
-from bertology_utils.statistics import short
+from bertology_utils.figures.telling import told_lead, told_line
 
 Values = Sequence | np.ndarray
 
@@ -97,12 +97,12 @@ def curve(
 def _lines(x, series, published, baselines, controls, xlabel, ylabel, caption, logx=False, bands=None) -> Figure:
     drawing, axes = new_axes(xlabel, ylabel)
     frame = {xlabel: x}
-    sentences = []
-    for (name, values), look in zip(series.items(), ranks(list(series), controls), strict=True):
-        summary = as_series(values, len(x))
+    summaries = {name: as_series(values, len(x)) for name, values in series.items()}
+    for (name, summary), look in zip(summaries.items(), ranks(list(series), controls), strict=True):
         _draw_series(axes, x, summary, style_of(*look), name)
         frame |= _columns(name, summary)
-        sentences.append(_best_sentence(name, x, summary, xlabel))
+    sentences = [*told_lead(summaries, controls)]
+    sentences += [told_line(name, x, summary, xlabel) for name, summary in summaries.items()]
     for name, level in (baselines or {}).items():
         axes.axhline(level, color=INK, linewidth=1, linestyle=":", label=f"{name} ({level:.3g})")
         frame[name] = np.full(len(x), float(level))
@@ -155,19 +155,6 @@ def _columns(name: str, summary: Series) -> dict[str, np.ndarray]:
     return columns
 
 
-def _best_sentence(name: str, x: np.ndarray, summary: Series, xlabel: str) -> str:
-    if np.isnan(summary.value).all():
-        return f"{name} has no values."
-    best = int(np.nanargmax(summary.value))
-    interval = (
-        f", 95 % interval {short(summary.low[best])} to {short(summary.high[best])}" if summary.has_interval else ""
-    )
-    return (
-        f"{name} is highest at {xlabel} {x[best]} ({short(summary.value[best])}{interval}) "
-        f"and lowest with {short(np.nanmin(summary.value))}."
-    )
-
-
 @unless_absent
 def scatter(
     points: Values,
@@ -202,7 +189,12 @@ def scatter(
             sentences.append(
                 f"{name}: {len(chosen)} points around ({chosen[:, 0].mean():.3g}, {chosen[:, 1].mean():.3g})."
             )
+    sentences += [
+        f"{label} runs from {min(ends):.3g} to {max(ends):.3g}."
+        for label, ends in zip((xlabel, ylabel), points.T, strict=True)
+    ]
     if identity:
+        sentences.append(f"{(points[:, 1] > points[:, 0]).sum()} points lie above the diagonal.")
         axes.axline((points.mean(), points.mean()), slope=1, color=INK, linewidth=1, linestyle=":")
     if aside:
         _label_aside(axes, [(*point, text) for point, text in zip(points, labels, strict=True) if text in aside])
@@ -238,4 +230,4 @@ def _label_aside(axes: Axes, written: Sequence[tuple[float, float, str]]) -> Non
 def table(rows: pd.DataFrame | Sequence[Mapping[str, object]], *, caption: str = "") -> Figure:
     """Rows shown as a styled table; the first column heads the rows."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
-    return Figure(None, caption or f"Table of {len(frame)} rows and {len(frame.columns)} columns.", frame, caption)
+    return Figure(None, caption or f"Table of {len(frame)} rows: {', '.join(map(str, frame.columns))}.", frame, caption)

@@ -19,6 +19,7 @@ from bertology_utils.figures.style import (
     new_axes,
     ranks,
 )
+from bertology_utils.figures.telling import told_bars
 
 HATCHES = ("////", "..", "\\\\\\\\", "xxxx")
 PITCH, TALLEST = 0.3, 5.5  # inches from bar to bar, and of all bars together: many bars are thin ones
@@ -111,16 +112,6 @@ def _bar_labels(axes: Axes, positions, flat, grouped: bool) -> None:
 
 
 def _bars_alt(flat, ylabel, baselines, published) -> str:
-    shown = [
-        f"{group + ', ' if group else ''}{name} {value:.3g}" + (f" ({low:.3g} to {high:.3g})" if high > low else "")
-        for group, name, (value, low, high) in flat
-    ]
-    best = max(range(len(flat)), key=lambda i: flat[i][2][0])
-    listed = (
-        "; ".join(shown)
-        if len(shown) <= 8
-        else f"highest {shown[best]}, lowest " + shown[min(range(len(flat)), key=lambda i: flat[i][2][0])]
-    )
     extra = "".join(f" {name}: {level:.3g}." for name, level in (baselines or {}).items())
     extra += "".join(f" Published for {name}: {number:.3g}." for name, number in (published or {}).items())
-    return f"Bar chart of {ylabel}, {len(flat)} bars: {listed}.{extra}"
+    return f"Bar chart of {ylabel}, {len(flat)} bars: {told_bars(flat)}.{extra}"

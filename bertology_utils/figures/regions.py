@@ -140,10 +140,21 @@ def _number(axes: Axes, place: int, value: float, at: float | None = None, side:
 
 def _alt(scale, bands, measured, twin, published) -> str:
     said = [f"{band.label} predicts {band.text}." for band in bands]
-    said += [f"This run, {row}: {m.value:.2f} ({m.low:.2f} to {m.high:.2f})." for row, m in measured.items()]
-    said += [f"Untrained twin, {row}: {m.value:.2f} ({m.low:.2f} to {m.high:.2f})." for row, m in twin.items()]
+    for whose, rows in (("This run", measured), ("Untrained twin", twin)):
+        told = ((row, f"{m.value:.2f} ({m.low:.2f} to {m.high:.2f})", _where(m, bands)) for row, m in rows.items())
+        said += [f"{whose}, {row}: {numbers} {where}." for row, numbers, where in told]
     said += [f"Published, {label}: {value:.2f}." for label, value in published.items()]
     return f"Two predicted regions and measured values on one axis: {scale}. " + " ".join(said)
+
+
+def _where(measured: Measurement, bands: tuple[Band, Band]) -> str:
+    """In which region a value lies, and whether its interval lies there too."""
+    band = next((band for band in bands if band.low <= measured.value <= band.high), None)
+    if band is None:
+        return "lies in neither region"
+    whole = band.low <= measured.low and measured.high <= band.high
+    share = "its whole interval" if whole else "part of its interval"
+    return f"lies in the region of {band.label.split(':')[0]} with {share}"
 
 
 def _frame(lanes: Sequence[Lane]) -> pd.DataFrame:

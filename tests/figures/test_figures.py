@@ -11,8 +11,9 @@ from bertology_utils import figures
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.dots import Dots, dots
 from bertology_utils.figures.html import INK, Figure
+from bertology_utils.figures.regions import Band, regions
 from bertology_utils.figures.style import CONTROL, PALETTE, bootstrap_interval
-from bertology_utils.statistics import mean_interval
+from bertology_utils.statistics import Measurement, mean_interval
 
 RANDOM = np.random.default_rng(0)
 LAYERS = {"pocket": [0.2, 0.5, 0.9, 0.4], "random twin": [0.3, 0.2, 0.1, 0.2]}
@@ -68,6 +69,39 @@ def test_layer_alt_names_best_layer_and_control():
     alt = KINDS["layer_lines"]().alt
     assert "pocket is highest at layer 2 (0.9)" in alt and "random twin is highest at layer 0 (0.3)" in alt
     assert "chance: 0.25" in alt and "Published (study): 0.8" in alt
+
+
+def test_a_line_is_told_by_its_run_and_its_lead_over_its_twin():
+    low, high = np.array([[0.2, 0.2], [0.3, 0.3], [0.1, 0.1]]), np.array([[0.1, 0.3], [0.8, 0.9], [0.9, 1.0]])
+    alt = figures.layer_lines({"model": high, "twin": low}).alt
+    assert "model lies above twin at 2 of 3 points, intervals apart at 2." in alt
+    assert "lowest at 0 (0.2), rising throughout. twin" in alt and "lowest at 2 (0.1); it goes from 0.2 to 0.1." in alt
+    assert "b is the highest at 2 of 3 points." in figures.curve([1, 2, 3], {"a": [1, 0, 0], "b": [0, 2, 1]}).alt
+    alt = figures.curve([1, 2, 3], {"gap": [np.nan, 2, 1], "flat": [3, 3, 3], "hump": [0, 2, 1]}).alt
+    assert "lowest at 3 (1), falling throughout. flat is 3 throughout." in alt and "it goes from 0 to 1." in alt
+
+
+def test_many_bars_are_told_by_name():
+    scores = {f"relation {i}": {"model": 0.9 - i / 10, "twin": 0.5 if i else 1.0, "rule": 0} for i in range(4)}
+    alt = figures.bars(scores).alt
+    assert "model 0.6 (relation 3) to 0.9 (relation 0), highest of its group in 3 of 4; twin 0.5" in alt
+    alt = figures.bars({f"bar {i}": i / 10 for i in range(9)}).alt
+    assert "9 bars: highest bar 8 0.8, lowest bar 0 0." in alt
+
+
+def test_rows_of_a_map_are_told_by_their_means():
+    matrix = np.array([[np.nan, np.nan], [1, 0], [3, 0]])
+    alt = figures.heat(matrix, ["a", "b", "c"], ["x", "y"], ylabel="task").alt
+    assert "Means by task: highest c (1.5), lowest b (0.5)." in alt
+
+
+def test_values_between_two_regions_are_told_by_their_place():
+    bands = (Band("Lin: weak", "< 0.2", -np.inf, 0.2), Band("Clark: good", "> 0.8", 0.8, np.inf))
+    found = {row: Measurement(value, value - 0.1, value + 0.1, 9) for row, value in {"a": 0.5, "b": 0.85}.items()}
+    alt = regions(bands, found, found | {"b": Measurement(0.0, -0.1, 0.1, 9)}).alt
+    assert "This run, a: 0.50 (0.40 to 0.60) lies in neither region." in alt
+    assert "This run, b: 0.85 (0.75 to 0.95) lies in the region of Clark with part of its interval." in alt
+    assert "twin, b: 0.00 (-0.10 to 0.10) lies in the region of Lin with its whole interval." in alt
 
 
 def test_intervals_reach_the_table_and_match_the_plain_bootstrap():
@@ -134,7 +168,8 @@ def test_hatchings_are_clipped_to_their_bars():
 
 def test_arc_tree_names_heads():
     figure = KINDS["arc_tree"]()
-    assert "the root is “see”" in figure.alt and list(figure.table["head"]) == ["see", "(root)", "see"]
+    assert "the root is “see”, and from it hang “Owls”, “mice”. The longest of 2 arcs leads from" in figure.alt
+    assert list(figure.table["head"]) == ["see", "(root)", "see"]
 
 
 def test_scatter_tells_the_finding():
