@@ -36,7 +36,7 @@ from bertology_utils.figures.style import (
     ranks,
     style_of,
 )
-from bertology_utils.figures.telling import told_lead, told_line
+from bertology_utils.figures.telling import told_axis, told_lead, told_line
 
 Values = Sequence | np.ndarray
 
@@ -189,10 +189,7 @@ def scatter(
             sentences.append(
                 f"{name}: {len(chosen)} points around ({chosen[:, 0].mean():.3g}, {chosen[:, 1].mean():.3g})."
             )
-    sentences += [
-        f"{label} runs from {min(ends):.3g} to {max(ends):.3g}."
-        for label, ends in zip((xlabel, ylabel), points.T, strict=True)
-    ]
+    sentences += [told_axis(*axis, labels) for axis in ((xlabel, points[:, 0]), (ylabel, points[:, 1]))]
     if identity:
         sentences.append(f"{(points[:, 1] > points[:, 0]).sum()} points lie above the diagonal.")
         axes.axline((points.mean(), points.mean()), slope=1, color=INK, linewidth=1, linestyle=":")

@@ -11,6 +11,7 @@ from bertology_utils.absent import unless_absent
 from bertology_utils.figures.html import INK, Figure
 from bertology_utils.figures.style import (
     CONTROL,
+    HALO,
     HOLLOW,
     PALETTE,
     as_point,
@@ -54,7 +55,7 @@ def bars(
     for place, (_, name, (value, low, high)) in zip(positions, flat, strict=True):
         clip_hatching(axes.barh(place, value, height=0.8, label=name, **looks[name]))
         if high > low:
-            axes.plot([low, high], [place, place], color=INK, linewidth=1.4, zorder=4)
+            axes.plot([low, high], [place, place], color=INK, linewidth=1.4, zorder=4, path_effects=HALO)
     for level_name, level in (baselines or {}).items():
         axes.axvline(level, color=INK, linewidth=1, linestyle=":", label=f"{level_name} ({level:.3g})")
     _published_bars(axes, positions, flat, published or {}, grouped)

@@ -14,16 +14,18 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 
-from bertology_utils.figures.html import INK
+from bertology_utils.figures.html import INK, PAPER
 from bertology_utils.samples import is_binary
 from bertology_utils.statistics import mean_interval
 
 PALETTE = ("#1a93e6", "#dd6f12", "#b868ab", "#74966a", "#846315", "#5a66c0")  # blue first: the model
 CONTROL = "#747474"
+HALO = [withStroke(linewidth=3.4, foreground=PAPER)]  # around ink that lies on a colour
 HOLLOW = {
     "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": INK, "markersize": 6.5, "markeredgewidth": 1.3,
-    "zorder": 6,
+    "zorder": 6, "path_effects": HALO,
 }  # fmt: skip
 OPEN_MARKERS = "Dos^vP"  # of published figures, one for each source
 CONTROL_WORDS = ("twin", "control", "random", "shuffl", "untrained", "permuted")

@@ -57,6 +57,13 @@ def told_lead(lines: Mapping[str, Series], controls: Sequence[str] = ()) -> Iter
         yield f"{model} lies above {twin} at {above.sum()} of {len(above)} points{sure}."
 
 
+def told_axis(axis: str, values: np.ndarray, names: Sequence[str] | None) -> str:
+    """From where to where the points of a scatter plot lie, and which they are where points have names."""
+    ends = (int(values.argmin()), int(values.argmax()))
+    first, last = (f"{values[i]:.3g}" + (f" ({names[i]})" if names is not None else "") for i in ends)
+    return f"{axis} runs from {first} to {last}."
+
+
 def told_bars(bars: Bars) -> str:
     """All bars where they are few; of many, the range of each name and how often it leads its group."""
     if len(bars) <= 8:

@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from bertology_utils import figures
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.dots import Dots, dots
-from bertology_utils.figures.html import INK, Figure
+from bertology_utils.figures.html import INK, PAPER, Figure
 from bertology_utils.figures.regions import Band, regions
 from bertology_utils.figures.style import CONTROL, PALETTE, bootstrap_interval
 from bertology_utils.statistics import Measurement, mean_interval
@@ -47,7 +47,7 @@ def test_every_kind_is_accessible_html(kind):
     page = figure._repr_html_()
     root = ElementTree.fromstring(svg_of(figure))
     assert root.get("role") == "img" and root.get("aria-label") == figure.alt and len(figure.alt) > 30
-    assert "currentColor" in page and INK not in page
+    assert "currentColor" in page and INK not in page and PAPER not in page
     assert "<details" in page and 'scope="col"' in page and 'scope="row"' in page
     assert figure._repr_mimebundle_()["text/plain"].startswith(figure.alt)
 
@@ -157,6 +157,11 @@ def test_a_twin_bears_its_models_marker_and_takes_no_colour():
     assert [to_hex(patch.get_edgecolor()) for patch in patches] == [PALETTE[0], CONTROL, PALETTE[1], CONTROL]
 
 
+def test_ink_on_a_bar_has_a_halo_of_the_pages_colour():
+    page = figures.bars({"model": np.array([0.0, 1.0, 1.0])}, published={"model": 0.5})._repr_html_()
+    assert page.count("stroke: var(--pst-color-background") >= 2
+
+
 def test_hatchings_are_clipped_to_their_bars():
     drawn = figures.bars({"group": {"model": 0.9, "twin": 0.5}}).figure
     for patches in (drawn.axes[0].patches, drawn.legends[0].get_patches()):
@@ -174,7 +179,11 @@ def test_arc_tree_names_heads():
 
 def test_scatter_tells_the_finding():
     line = np.column_stack([np.arange(5), np.arange(5) ** 2])
-    assert "correlation 1.00" in figures.scatter(line).alt
+    assert "correlation 1.00. x runs from 0 to 4. y runs from 0 to 16." in figures.scatter(line).alt
+    assert (
+        "y runs from 0 (a) to 16 (e). 3 points lie above the diagonal."
+        in figures.scatter(line, list("abcde"), identity=True).alt
+    )
 
 
 def test_table_escapes_and_rounds():
