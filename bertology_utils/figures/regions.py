@@ -148,13 +148,13 @@ def _alt(scale, bands, measured, twin, published) -> str:
 
 
 def _where(measured: Measurement, bands: tuple[Band, Band]) -> str:
-    """In which region a value lies, and whether its interval lies there too."""
-    band = next((band for band in bands if band.low <= measured.value <= band.high), None)
-    if band is None:
+    """In which region a value lies, or in both, and whether its interval lies there too."""
+    around = [band for band in bands if band.low <= measured.value <= band.high]
+    if not around:
         return "lies in neither region"
-    whole = band.low <= measured.low and measured.high <= band.high
-    share = "its whole interval" if whole else "part of its interval"
-    return f"lies in the region of {band.label.split(':')[0]} with {share}"
+    whole = all(band.low <= measured.low and measured.high <= band.high for band in around)
+    place = "both regions" if len(around) > 1 else f"“{around[0].label}”"
+    return f"lies in {place} with {'its whole interval' if whole else 'part of its interval'}"
 
 
 def _frame(lanes: Sequence[Lane]) -> pd.DataFrame:

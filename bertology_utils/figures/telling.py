@@ -35,14 +35,14 @@ def _told_run(values: np.ndarray) -> str:
     values = values[~np.isnan(values)]
     steps = np.diff(values)
     if (steps >= 0).all() or (steps <= 0).all():
-        return ", rising throughout" if steps[0] >= 0 else ", falling throughout"
+        return f"; it never {'falls' if values[-1] > values[0] else 'rises'}"
     if {values.argmax(), values.argmin()} == {0, len(values) - 1}:
         return ""
     return f"; it goes from {short(values[0])} to {short(values[-1])}"
 
 
 def told_lead(lines: Mapping[str, Series], controls: Sequence[str] = ()) -> Iterator[str]:
-    """Which of several lines is on top most often, and how often each lies above the control that belongs to it."""
+    """Which of several lines is on top most often, and how often each lies above and below its control."""
     kinds = ranks(list(lines), controls)
     models, twins = (
         [name for name, (_, kind) in zip(lines, kinds, strict=True) if kind == wanted] for wanted in (0, 1)
@@ -52,9 +52,11 @@ def told_lead(lines: Mapping[str, Series], controls: Sequence[str] = ()) -> Iter
         (leader, count), *_ = Counter(top.tolist()).most_common(1)
         yield f"{models[leader]} is the highest{' but for controls' * bool(twins)} at {count} of {len(top)} points."
     for model, twin in zip(models, twins, strict=True) if len(models) == len(twins) else ():
-        above, apart = lines[model].value > lines[twin].value, lines[model].low > lines[twin].high
-        sure = f", intervals apart at {apart.sum()}" if lines[model].has_interval else ""
-        yield f"{model} lies above {twin} at {above.sum()} of {len(above)} points{sure}."
+        ours, theirs = lines[model], lines[twin]
+        above, below = (ours.value > theirs.value).sum(), (ours.value < theirs.value).sum()
+        apart = ((ours.low > theirs.high) | (ours.high < theirs.low)).sum()
+        sure = f"; intervals are apart at {apart}" if ours.has_interval else ""
+        yield f"{model} lies above {twin} at {above} of {len(ours.value)} points, below at {below}{sure}."
 
 
 def told_axis(axis: str, values: np.ndarray, names: Sequence[str] | None) -> str:

@@ -74,11 +74,11 @@ def test_layer_alt_names_best_layer_and_control():
 def test_a_line_is_told_by_its_run_and_its_lead_over_its_twin():
     low, high = np.array([[0.2, 0.2], [0.3, 0.3], [0.1, 0.1]]), np.array([[0.1, 0.3], [0.8, 0.9], [0.9, 1.0]])
     alt = figures.layer_lines({"model": high, "twin": low}).alt
-    assert "model lies above twin at 2 of 3 points, intervals apart at 2." in alt
-    assert "lowest at 0 (0.2), rising throughout. twin" in alt and "lowest at 2 (0.1); it goes from 0.2 to 0.1." in alt
+    assert "model lies above twin at 2 of 3 points, below at 0; intervals are apart at 2." in alt
+    assert "lowest at 0 (0.2); it never falls. twin" in alt and "lowest at 2 (0.1); it goes from 0.2 to 0.1." in alt
     assert "b is the highest at 2 of 3 points." in figures.curve([1, 2, 3], {"a": [1, 0, 0], "b": [0, 2, 1]}).alt
-    alt = figures.curve([1, 2, 3], {"gap": [np.nan, 2, 1], "flat": [3, 3, 3], "hump": [0, 2, 1]}).alt
-    assert "lowest at 3 (1), falling throughout. flat is 3 throughout." in alt and "it goes from 0 to 1." in alt
+    alt = figures.curve([1, 2, 3, 4], {"gap": [np.nan, 2, 2, 1], "flat": [3, 3, 3, 3], "hump": [0, 2, 1, 1]}).alt
+    assert "lowest at 4 (1); it never rises. flat is 3 throughout." in alt and "it goes from 0 to 1." in alt
 
 
 def test_many_bars_are_told_by_name():
@@ -100,8 +100,13 @@ def test_values_between_two_regions_are_told_by_their_place():
     found = {row: Measurement(value, value - 0.1, value + 0.1, 9) for row, value in {"a": 0.5, "b": 0.85}.items()}
     alt = regions(bands, found, found | {"b": Measurement(0.0, -0.1, 0.1, 9)}).alt
     assert "This run, a: 0.50 (0.40 to 0.60) lies in neither region." in alt
-    assert "This run, b: 0.85 (0.75 to 0.95) lies in the region of Clark with part of its interval." in alt
-    assert "twin, b: 0.00 (-0.10 to 0.10) lies in the region of Lin with its whole interval." in alt
+    assert "This run, b: 0.85 (0.75 to 0.95) lies in “Clark: good” with part of its interval." in alt
+    assert "twin, b: 0.00 (-0.10 to 0.10) lies in “Lin: weak” with its whole interval." in alt
+    overlapping = (bands[0], Band("Clark: any", "> 0.1", 0.1, np.inf))
+    assert (
+        "a: 0.15 (0.05 to 0.25) lies in both regions with part"
+        in regions(overlapping, {"a": Measurement(0.15, 0.05, 0.25, 9)}, {"a": found["a"]}).alt
+    )
 
 
 def test_intervals_reach_the_table_and_match_the_plain_bootstrap():
