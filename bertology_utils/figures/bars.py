@@ -1,4 +1,4 @@
-"""Bars with intervals. Depends on style and html; `figures` re-exports `bars`."""
+"""Bars with intervals. Depends on style, html and telling; `figures` re-exports `bars`."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
