@@ -1,8 +1,8 @@
 """The house's figures: one function per kind, each returning a `Figure` with computed alternative text and the table
 behind it.
 
-Depends on style (palette, axes, intervals), html (the display object), maps, bars,
-arcs and explorers (kinds with a module of their own), matplotlib, numpy and pandas; knows no model.
+Depends on style (palette, axes, intervals), html (the display object), telling (alternative text), maps, bars, arcs
+and explorers (kinds with a module of their own), matplotlib, numpy and pandas; knows no model.
 The model is drawn in a strong colour, a control or twin in dashed or hatched grey, a published number as an open
 marker.
 A series is an array of values, a matrix whose last axis holds items or seeds (drawn as mean and 95 % bootstrap
@@ -31,12 +31,12 @@ from bertology_utils.figures.style import (
     OPEN_MARKERS,
     Series,
     as_series,
-    is_control,
     legend_below,
     new_axes,
+    ranks,
     style_of,
 )
-from bertology_utils.statistics import short
+from bertology_utils.figures.telling import told_axis, told_lead, told_line
 
 Values = Sequence | np.ndarray
 
@@ -97,13 +97,12 @@ def curve(
 def _lines(x, series, published, baselines, controls, xlabel, ylabel, caption, logx=False, bands=None) -> Figure:
     drawing, axes = new_axes(xlabel, ylabel)
     frame = {xlabel: x}
-    sentences = []
-    for rank, (name, values) in enumerate(series.items()):
-        summary = as_series(values, len(x))
-        control = is_control(name, controls)
-        _draw_series(axes, x, summary, style_of(rank, control), name)
+    summaries = {name: as_series(values, len(x)) for name, values in series.items()}
+    for (name, summary), look in zip(summaries.items(), ranks(list(series), controls), strict=True):
+        _draw_series(axes, x, summary, style_of(*look), name)
         frame |= _columns(name, summary)
-        sentences.append(_best_sentence(name, x, summary, xlabel))
+    sentences = [*told_lead(summaries, controls)]
+    sentences += [told_line(name, x, summary, xlabel) for name, summary in summaries.items()]
     for name, level in (baselines or {}).items():
         axes.axhline(level, color=INK, linewidth=1, linestyle=":", label=f"{name} ({level:.3g})")
         frame[name] = np.full(len(x), float(level))
@@ -156,19 +155,6 @@ def _columns(name: str, summary: Series) -> dict[str, np.ndarray]:
     return columns
 
 
-def _best_sentence(name: str, x: np.ndarray, summary: Series, xlabel: str) -> str:
-    if np.isnan(summary.value).all():
-        return f"{name} has no values."
-    best = int(np.nanargmax(summary.value))
-    interval = (
-        f", 95 % interval {short(summary.low[best])} to {short(summary.high[best])}" if summary.has_interval else ""
-    )
-    return (
-        f"{name} is highest at {xlabel} {x[best]} ({short(summary.value[best])}{interval}) "
-        f"and lowest with {short(np.nanmin(summary.value))}."
-    )
-
-
 @unless_absent
 def scatter(
     points: Values,
@@ -195,15 +181,17 @@ def scatter(
     drawing, axes = new_axes(xlabel, ylabel, size=(5.6, max(4.4, 0.19 * len(aside))))
     names = list(dict.fromkeys(groups)) if groups is not None else [""]
     sentences = []
-    for rank, name in enumerate(names):
+    for name, look in zip(names, ranks(names), strict=True):
         chosen = points if groups is None else points[[group == name for group in groups]]
-        style = style_of(rank, is_control(name)) | {"linestyle": "none"}
+        style = style_of(*look) | {"linestyle": "none"}
         axes.plot(*chosen.T, label=name or None, alpha=0.85, **style)
         if name:
             sentences.append(
                 f"{name}: {len(chosen)} points around ({chosen[:, 0].mean():.3g}, {chosen[:, 1].mean():.3g})."
             )
+    sentences += [told_axis(*axis, labels) for axis in ((xlabel, points[:, 0]), (ylabel, points[:, 1]))]
     if identity:
+        sentences.append(f"{(points[:, 1] > points[:, 0]).sum()} points lie above the diagonal.")
         axes.axline((points.mean(), points.mean()), slope=1, color=INK, linewidth=1, linestyle=":")
     if aside:
         _label_aside(axes, [(*point, text) for point, text in zip(points, labels, strict=True) if text in aside])
@@ -239,4 +227,4 @@ def _label_aside(axes: Axes, written: Sequence[tuple[float, float, str]]) -> Non
 def table(rows: pd.DataFrame | Sequence[Mapping[str, object]], *, caption: str = "") -> Figure:
     """Rows shown as a styled table; the first column heads the rows."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
-    return Figure(None, caption or f"Table of {len(frame)} rows and {len(frame.columns)} columns.", frame, caption)
+    return Figure(None, caption or f"Table of {len(frame)} rows: {', '.join(map(str, frame.columns))}.", frame, caption)

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from bertology_utils.figures.style import CONTROL, PALETTE
-
-MARKERS = "os^vPXD"
+from bertology_utils.figures.style import CONTROL, MARKERS, PALETTE
 
 
 def accuracies(rows: Sequence[Mapping[str, Any]]) -> Drawing:
@@ -50,6 +48,7 @@ def _draw(axes, rows: Sequence[Mapping[str, Any]], places: Mapping[str, int], nu
     heights = np.array([places[row["paradigm"]] - shift for row in rows])
     values = np.array([row["accuracy"] for row in rows])
     ends = np.array([(row["accuracy_low"], row["accuracy_high"]) for row in rows]).T
-    colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number // len(PALETTE) % len(MARKERS)]
+    again, place = divmod(number, len(PALETTE))
+    colour, marker = PALETTE[place], MARKERS[(place + again) % len(MARKERS)]
     axes.hlines(heights, *ends, color=colour, linewidth=1.5)
     axes.plot(values, heights, marker, color=colour, markersize=5, label=rows[0]["model"])

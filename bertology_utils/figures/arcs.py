@@ -32,7 +32,11 @@ def arc_tree(words: Sequence[str], heads: Sequence[int], *, caption: str = "") -
     axes.axis("off")
     named = [words[head] if head >= 0 else "(root)" for head in heads]
     root = next((word for word, head in zip(words, heads, strict=True) if head < 0), "none")
-    alt = f"Dependency tree of “{' '.join(words)}”; the root is “{root}”."
+    below = ", ".join(f"“{word}”" for word, head in zip(words, named, strict=True) if head == root) or "nothing"
+    alt = f"Dependency tree of “{' '.join(words)}”; the root is “{root}”, and from it hang {below}."
+    if arcs:
+        index, head = max(arcs, key=lambda arc: abs(arc[0] - arc[1]))
+        alt += f" The longest of {len(arcs)} arcs leads from “{words[head]}” to “{words[index]}”."
     return Figure(drawing, alt, pd.DataFrame({"word": list(words), "head": named}), caption)
 
 

@@ -1,7 +1,7 @@
-"""Bars with intervals. Depends on style and html; `figures` re-exports `bars`."""
+"""Bars with intervals. Depends on style, html and telling; `figures` re-exports `bars`."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -9,9 +9,20 @@ from matplotlib.axes import Axes
 
 from bertology_utils.absent import unless_absent
 from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.style import CONTROL, HOLLOW, PALETTE, as_point, is_control, legend_below, new_axes
+from bertology_utils.figures.style import (
+    CONTROL,
+    HALO,
+    HOLLOW,
+    PALETTE,
+    as_point,
+    clip_hatching,
+    legend_below,
+    new_axes,
+    ranks,
+)
+from bertology_utils.figures.telling import told_bars
 
-HATCHES = ("////", "....", "\\\\\\\\", "xxxx")
+HATCHES = ("////", "..", "\\\\\\\\", "xxxx")
 PITCH, TALLEST = 0.3, 5.5  # inches from bar to bar, and of all bars together: many bars are thin ones
 
 
@@ -38,23 +49,13 @@ def bars(
         else [("", name, as_point(value)) for name, value in values.items()]
     )
     names = list(dict.fromkeys(name for _, name, _ in flat))
-    hatches = dict(zip((name for name in names if is_control(name, controls)), cycle(HATCHES), strict=False))
+    looks = dict(zip(names, (_look(*rank, grouped) for rank in ranks(names, controls)), strict=True))
     positions = _bar_positions([group for group, _, _ in flat])
     drawing, axes = new_axes(ylabel, "", size=(6.6, 0.9 + min(PITCH * (positions[-1] + 1), TALLEST)))
     for place, (_, name, (value, low, high)) in zip(positions, flat, strict=True):
-        control = is_control(name, controls)
-        colour = CONTROL if control else PALETTE[names.index(name) % len(PALETTE) if grouped else 0]
-        axes.barh(
-            place,
-            value,
-            height=0.8,
-            color="none" if control else colour,
-            edgecolor=colour,
-            hatch=hatches.get(name) if grouped else HATCHES[0] if control else None,
-            label=name,
-        )
+        clip_hatching(axes.barh(place, value, height=0.8, label=name, **looks[name]))
         if high > low:
-            axes.plot([low, high], [place, place], color=INK, linewidth=1.4, zorder=4)
+            axes.plot([low, high], [place, place], color=INK, linewidth=1.4, zorder=4, path_effects=HALO)
     for level_name, level in (baselines or {}).items():
         axes.axvline(level, color=INK, linewidth=1, linestyle=":", label=f"{level_name} ({level:.3g})")
     _published_bars(axes, positions, flat, published or {}, grouped)
@@ -68,6 +69,14 @@ def bars(
     if published:
         frame["published"] = [published.get(group if grouped else name, np.nan) for group, name, _ in flat]
     return Figure(drawing, _bars_alt(flat, ylabel, baselines, published), frame, caption)
+
+
+def _look(rank: int, control: bool, grouped: bool) -> dict[str, object]:
+    """Fill, edge and hatching of the bars of one name: in groups each has its own, otherwise they differ by kind."""
+    rank = rank if grouped else 0
+    if control:
+        return {"color": "none", "edgecolor": CONTROL, "hatch": HATCHES[rank % len(HATCHES)]}
+    return dict.fromkeys(("color", "edgecolor"), PALETTE[rank % len(PALETTE)])
 
 
 def _bar_positions(groups: Sequence[str]) -> list[float]:
@@ -104,16 +113,6 @@ def _bar_labels(axes: Axes, positions, flat, grouped: bool) -> None:
 
 
 def _bars_alt(flat, ylabel, baselines, published) -> str:
-    shown = [
-        f"{group + ', ' if group else ''}{name} {value:.3g}" + (f" ({low:.3g} to {high:.3g})" if high > low else "")
-        for group, name, (value, low, high) in flat
-    ]
-    best = max(range(len(flat)), key=lambda i: flat[i][2][0])
-    listed = (
-        "; ".join(shown)
-        if len(shown) <= 8
-        else f"highest {shown[best]}, lowest " + shown[min(range(len(flat)), key=lambda i: flat[i][2][0])]
-    )
     extra = "".join(f" {name}: {level:.3g}." for name, level in (baselines or {}).items())
     extra += "".join(f" Published for {name}: {number:.3g}." for name, number in (published or {}).items())
-    return f"Bar chart of {ylabel}, {len(flat)} bars: {listed}.{extra}"
+    return f"Bar chart of {ylabel}, {len(flat)} bars: {told_bars(flat)}.{extra}"

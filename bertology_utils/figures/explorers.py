@@ -8,6 +8,7 @@ script a reader sees the small multiples, or the table.
 
 import base64
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -96,7 +97,7 @@ def attention_explorer(
     told = "; ".join(f"{name}: {text}" for name, text in marks.items()) or "none"
     alt = (
         f"Attention maps of {layers} layers by {heads} heads for the sentence “{' '.join(units)}”: each a square, from "
-        f"the attending word (row) to the attended (column). Framed heads: {told}."
+        f"the attending word (row) to the attended (column). Framed heads: {told}. {_told_aims(units, views)}"
     )
     data = {
         "units": list(units),
@@ -124,7 +125,8 @@ def layer_explorer(views: Mapping[str, LayerView], *, start: int = 0, caption: s
         raise BertologyError("layer_explorer needs views of the same words and contexts.")
     table = _layer_table(view)
     shown = "the head's first guess for each masked word" if view.guesses else "the nearest word in other sentences"
-    alt = f"For the sentence “{' '.join(view.words)}” and layers 0 to {len(view.neighbours) - 1}: {shown}."
+    top = len(view.neighbours) - 1
+    alt = f"For the sentence “{' '.join(view.words)}” and layers 0 to {top}: {shown}.{_told_guesses(views)}"
     near = sorted({i for each in views.values() for layer in each.neighbours for word in layer for i, _ in word})
     data = {
         "words": list(view.words),
@@ -184,6 +186,26 @@ def _head_table(units: Sequence[str], maps: np.ndarray, names: Sequence[str], ma
             "weight": flat.max((1, 2)),
             "relation": [marks.get(name, "") for name in names],
         }
+    )
+
+
+def _told_aims(units: Sequence[str], views: Mapping[str, np.ndarray]) -> str:
+    """The unit that most heads of each view look most at, on average over the words of the sentence."""
+    aims = {name: Counter(maps.mean(2).argmax(-1).ravel().tolist()) for name, maps in views.items()}
+    best = {name: aim.most_common(1)[0] for name, aim in aims.items()}
+    told = (f"{name}: {n} of {aims[name].total()} heads look most at “{units[i]}”" for name, (i, n) in best.items())
+    return "; ".join(told) + "."
+
+
+def _told_guesses(views: Mapping[str, LayerView]) -> str:
+    """How many words each view's head guesses first at the last layer, of the views that have a head."""
+    right = {
+        name: sum(guesses[0][0] == word for guesses, word in zip(view.guesses[-1], view.words, strict=True))
+        for name, view in views.items()
+        if view.guesses
+    }
+    return "".join(
+        f" At the last layer {name} guesses {n} of {len(views[name].words)} words." for name, n in right.items()
     )
 
 

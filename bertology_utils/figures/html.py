@@ -2,8 +2,8 @@
 HTML.
 
 Depends on matplotlib (the drawing), pandas (the table) and templates; `figures` makes the objects. The SVG is written
-inline, so that its text takes the colour of the page (light or dark theme): ink is drawn in a sentinel colour that
-becomes `currentColor`.
+inline, so that its text takes the colour of the page (light or dark theme): ink and paper are drawn in sentinel colours
+that become `currentColor` and the colour of the page.
 """
 
 import io
@@ -23,6 +23,8 @@ from matplotlib.figure import Figure as Drawing
 from bertology_utils.templates import render
 
 INK = "#010203"  # no palette or colour map uses it; replaced by currentColor in the written SVG
+PAPER = "#fefdfc"  # likewise; replaced by the colour of the page
+PAGE = "var(--pst-color-background, var(--jp-layout-color0, white))"
 FONT_STACK = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif"
 MAXIMUM_ROWS = 200  # longer tables (scatters of thousands of points) would make the page slow
 
@@ -65,7 +67,7 @@ def inline_svg(figure: Drawing, alt: str, prefix: str) -> str:
         FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    svg = _own_ids(svg, prefix).replace(INK, "currentColor")
+    svg = _own_ids(svg, prefix).replace(INK, "currentColor").replace(PAPER, PAGE)
     svg = re.sub(r"'DejaVu Sans'(, [^;\"]*)?", FONT_STACK, svg)
     return _responsive_root(svg, alt)
 

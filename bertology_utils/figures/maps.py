@@ -75,6 +75,7 @@ def head_map(
         f"Heat map of {label} for {matrix.shape[0]} layers by {matrix.shape[1]} heads. The best head is "
         f"{best[0] + 1}-{best[1] + 1} ({matrix[best]:.3g}); range {np.nanmin(matrix):.3g} to {np.nanmax(matrix):.3g}."
     )
+    alt += _told_means(matrix, layers, "layer")
     if marks:
         alt += f" Framed heads: {', '.join(f'{layer}-{head}' for layer, head in marks)}."
     if control is not None:
@@ -107,12 +108,22 @@ def _short(value: float, highest: float) -> str:
     return f"{value:.2f}" if abs(highest) < 10 else f"{value:.0f}"
 
 
+def _told_means(matrix: np.ndarray, rows: Sequence[str], ylabel: str) -> str:
+    """Which rows have the highest and the lowest mean of their cells, where there are several."""
+    if len(rows) < 2:
+        return ""
+    means = np.ma.masked_invalid(matrix).mean(axis=1)
+    best, least = means.argmax(), means.argmin()
+    return f" Means by {ylabel}: highest {rows[best]} ({means[best]:.3g}), lowest {rows[least]} ({means[least]:.3g})."
+
+
 def _heat_alt(matrix, rows, columns, label, xlabel, ylabel, marks) -> str:
     where = np.unravel_index(np.nanargmax(matrix), matrix.shape)
     least = np.unravel_index(np.nanargmin(matrix), matrix.shape)
     shape = f"{len(rows)} {ylabel or 'rows'} by {len(columns)} {xlabel or 'columns'}"
     framed = f" Framed: {', '.join(f'{rows[r]}, {columns[c]}' for r, c in marks)}." if marks else ""
+    means = f"mean {np.nanmean(matrix):.3g}.{_told_means(matrix, rows, ylabel or 'row')}"
     return (
         f"Heat map of {label}, {shape}. Highest {matrix[where]:.3g} at {rows[where[0]]}, {columns[where[1]]}; "
-        f"lowest {matrix[least]:.3g} at {rows[least[0]]}, {columns[least[1]]}; mean {np.nanmean(matrix):.3g}.{framed}"
+        f"lowest {matrix[least]:.3g} at {rows[least[0]]}, {columns[least[1]]}; {means}{framed}"
     )

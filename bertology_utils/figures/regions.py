@@ -14,11 +14,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.style import CONTROL, PALETTE, new_axes
+from bertology_utils.figures.style import CONTROL, PALETTE, clip_hatching, new_axes
 from bertology_utils.statistics import Measurement
 
 TWIN = "untrained twin"
-_LOOKS = ((PALETTE[1], "////", "--"), (PALETTE[3], "....", ":"))  # colour, hatching, border of the two regions
+_LOOKS = ((PALETTE[1], "////", "--"), (PALETTE[2], "..", ":"))  # colour, hatching, border of the two regions
 _FAR = 1.0  # a twin farther off than this many axis lengths becomes an arrow at the edge
 
 
@@ -103,7 +103,8 @@ def _draw(axes: Axes, place: int, lane: Lane, limits: tuple[float, float], look:
         case "band":
             low, high = max(lane.values[0], limits[0]), min(lane.values[1], limits[1])
             colour, hatch, _ = look
-            axes.barh(place, high - low, left=low, height=0.5, facecolor="none", edgecolor=colour, hatch=hatch)
+            look = {"facecolor": "none", "edgecolor": colour, "hatch": hatch}
+            clip_hatching(axes.barh(place, high - low, left=low, height=0.5, **look))
         case "model":
             _interval(axes, place, lane.values, {"color": PALETTE[0], "markersize": 9, "linewidth": 2.6})
         case "twin":
@@ -139,10 +140,21 @@ def _number(axes: Axes, place: int, value: float, at: float | None = None, side:
 
 def _alt(scale, bands, measured, twin, published) -> str:
     said = [f"{band.label} predicts {band.text}." for band in bands]
-    said += [f"This run, {row}: {m.value:.2f} ({m.low:.2f} to {m.high:.2f})." for row, m in measured.items()]
-    said += [f"Untrained twin, {row}: {m.value:.2f} ({m.low:.2f} to {m.high:.2f})." for row, m in twin.items()]
+    for whose, rows in (("This run", measured), ("Untrained twin", twin)):
+        told = ((row, f"{m.value:.2f} ({m.low:.2f} to {m.high:.2f})", _where(m, bands)) for row, m in rows.items())
+        said += [f"{whose}, {row}: {numbers} {where}." for row, numbers, where in told]
     said += [f"Published, {label}: {value:.2f}." for label, value in published.items()]
     return f"Two predicted regions and measured values on one axis: {scale}. " + " ".join(said)
+
+
+def _where(measured: Measurement, bands: tuple[Band, Band]) -> str:
+    """In which region a value lies, or in both, and whether its interval lies there too."""
+    around = [band for band in bands if band.low <= measured.value <= band.high]
+    if not around:
+        return "lies in neither region"
+    whole = all(band.low <= measured.low and measured.high <= band.high for band in around)
+    place = "both regions" if len(around) > 1 else f"“{around[0].label}”"
+    return f"lies in {place} with {'its whole interval' if whole else 'part of its interval'}"
 
 
 def _frame(lanes: Sequence[Lane]) -> pd.DataFrame:

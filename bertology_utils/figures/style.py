@@ -1,10 +1,11 @@
 """The house style: palette, axes, line styles, and the summary (mean, interval) that a figure draws of samples.
 
-Depends on matplotlib, numpy and `statistics`. Every colour has a contrast of at least 3:1 on white and on #121212, so
-that one drawing reads in the light and the dark theme; colour is never the only sign: markers and dashes differ too.
+Depends on matplotlib, numpy and `statistics`. Every colour has a contrast of at least 3:1 on the light and on the dark
+page, so that one drawing reads on both, and readers with two kinds of cones tell any two of them apart, since their
+lightness differs as well; colour is never the only sign: markers and dashes differ too.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,21 +13,24 @@ import seaborn
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 
-from bertology_utils.figures.html import INK
+from bertology_utils.figures.html import INK, PAPER
 from bertology_utils.samples import is_binary
 from bertology_utils.statistics import mean_interval
 
-PALETTE = ("#1f77c4", "#d55e00", "#00916a", "#b5599c", "#9a7500", "#6f6fd8")  # blue first: the model
-CONTROL = "#808080"
+PALETTE = ("#1a93e6", "#dd6f12", "#b868ab", "#74966a", "#846315", "#5a66c0")  # blue first: the model
+CONTROL = "#747474"
+HALO = [withStroke(linewidth=3.4, foreground=PAPER)]  # around ink that lies on a colour
 HOLLOW = {
     "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": INK, "markersize": 6.5, "markeredgewidth": 1.3,
-    "zorder": 6,
+    "zorder": 6, "path_effects": HALO,
 }  # fmt: skip
 OPEN_MARKERS = "Dos^vP"  # of published figures, one for each source
 CONTROL_WORDS = ("twin", "control", "random", "shuffl", "untrained", "permuted")
 
-_MARKERS = "os^vPX"
+MARKERS = "os^vPX"
 _DASHES = ("-", (0, (6, 1.5, 1, 1.5)), (0, (1, 1.2)))  # of the first six series, the next six, and so on
 _DRAWS = 1000
 
@@ -91,14 +95,21 @@ def is_control(name: str, controls: Sequence[str] = ()) -> bool:
     return name in controls or any(word in name.lower() for word in CONTROL_WORDS)
 
 
+def ranks(names: Sequence[str], controls: Sequence[str] = ()) -> list[tuple[int, bool]]:
+    """(place among its kind, is it a control) of every series: a twin bears its model's marker and takes no colour."""
+    kinds = [is_control(name, controls) for name in names]
+    return [(kinds[:place].count(kind), kind) for place, kind in enumerate(kinds)]
+
+
 def style_of(rank: int, control: bool) -> dict[str, object]:
-    """Line style of the series at `rank`: dashed grey for a control, else the next colour and marker.
+    """Line style of the series at `rank` of its kind: dashed grey and hollow for a control, else the next colour.
 
     From the seventh series on colours come again, with other dashes and hollow markers.
     """
-    marker = _MARKERS[rank % len(_MARKERS)]
+    marker = MARKERS[rank % len(MARKERS)]
     if control:
-        return {"color": CONTROL, "linestyle": "--", "linewidth": 1.6, "marker": marker, "markersize": 4}
+        look = {"color": CONTROL, "linestyle": "--", "linewidth": 1.6, "markerfacecolor": "none"}
+        return look | {"marker": marker, "markersize": 4.5}
     again, place = divmod(rank, len(PALETTE))
     return {
         "color": PALETTE[place],
@@ -108,6 +119,14 @@ def style_of(rank: int, control: bool) -> dict[str, object]:
         "marker": marker,
         "markersize": 5,
     }
+
+
+def clip_hatching(patches: Iterable[Patch]) -> None:
+    """Keeps each hatching within its patch: a browser prints it as a bitmap as large as what it is clipped to."""
+    for patch in patches:
+        if patch.get_hatch():
+            patch.set_clip_path(patch)
+            patch.set_linewidth(2)  # of which the outer half is cut off
 
 
 def new_axes(
@@ -142,7 +161,7 @@ def legend_below(axes: Axes, keep: Callable[[str], bool] = lambda label: True) -
     if entries:
         letters = axes.figure.get_figwidth() * 11  # that fit in one row at this size, beside the handles
         columns = max(1, min(4, len(entries), int(letters // (max(map(len, entries)) + 7))))
-        axes.figure.legend(
+        legend = axes.figure.legend(
             entries.values(),
             entries.keys(),
             loc="outside lower center",
@@ -151,6 +170,7 @@ def legend_below(axes: Axes, keep: Callable[[str], bool] = lambda label: True) -
             fontsize=9,
             labelcolor=INK,
         )
+        clip_hatching(legend.get_patches())
 
 
 def luminance(colour: object) -> float:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import locked, read_json, write_json
+from bertology_utils.pages.icons import keep_used_icons
 from bertology_utils.project import Job, plan
 from bertology_utils.running.freshness import digest, file_hash, state
 from bertology_utils.verdicts.recorded import recorded_paths
@@ -90,7 +91,7 @@ def jupyter_book(root: Path) -> None:
     log.parent.mkdir(exist_ok=True)
     log.write_text(text, encoding="utf-8")
     if result.returncode == 0:
-        return
+        return keep_used_icons(root / "_build" / "html")
     lines = [line.replace(f"{root}{os.sep}", "") for line in text.splitlines()]
     warnings = [line for line in lines if re.search(r"\b(WARNING|ERROR|CRITICAL)\b|[Ee]xception|Error:", line)]
     shown = list(dict.fromkeys(warnings))[:SHOWN_WARNINGS] or lines[-3:]

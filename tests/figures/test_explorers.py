@@ -67,6 +67,7 @@ def test_marked_heads_are_framed_told_and_shown_first_but_not_in_the_twin():
     page = figure._repr_html_()
     assert page.count('style="grid-area:2 / 3"') == page.count('style="grid-area:1 / 1"') == 1
     assert "<li>2-3: obj &lt;finds&gt;</li>" in page and "2-3: obj <finds>" in figure.alt
+    assert re.search(r"model: [1-6] of 6 heads look most at “[a-d]”; untrained twin: [1-6] of 6", figure.alt)
     data = page_data(figure)
     assert data["start"] == 5 and data["unmarked"] == [False, True]
     assert figure.table.set_index("head")["relation"].to_dict()["2-3"] == "obj <finds>"
@@ -191,6 +192,8 @@ def test_the_last_layers_guess_is_the_models_own(specimen):
 def test_the_layer_explorer_carries_the_view_and_folds_its_table_by_script_only(view):
     figure = figures.layer_explorer({"model": view, "untrained twin": view}, start=2)
     data, page = page_data(figure), figure._repr_html_()
+    guessed = sum(guesses[0][0] == word for guesses, word in zip(view.guesses[-1], SENTENCE, strict=True))
+    assert f"At the last layer model guesses {guessed} of {len(SENTENCE)} words." in figure.alt
     assert data["words"] == SENTENCE and data["start"] == 2 and data["layers"] == len(view.guesses)
     shown = data["views"]["model"]
     assert shown["guesses"][3][1][0] == [view.guesses[3][1][0][0], round(view.guesses[3][1][0][1], 3)]

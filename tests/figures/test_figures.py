@@ -5,13 +5,15 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 from bertology_utils import figures
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.dots import Dots, dots
-from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.style import CONTROL, PALETTE, bootstrap_interval, contrast
-from bertology_utils.statistics import mean_interval
+from bertology_utils.figures.html import INK, PAPER, Figure
+from bertology_utils.figures.regions import Band, regions
+from bertology_utils.figures.style import CONTROL, PALETTE, bootstrap_interval
+from bertology_utils.statistics import Measurement, mean_interval
 
 RANDOM = np.random.default_rng(0)
 LAYERS = {"pocket": [0.2, 0.5, 0.9, 0.4], "random twin": [0.3, 0.2, 0.1, 0.2]}
@@ -45,7 +47,7 @@ def test_every_kind_is_accessible_html(kind):
     page = figure._repr_html_()
     root = ElementTree.fromstring(svg_of(figure))
     assert root.get("role") == "img" and root.get("aria-label") == figure.alt and len(figure.alt) > 30
-    assert "currentColor" in page and INK not in page
+    assert "currentColor" in page and INK not in page and PAPER not in page
     assert "<details" in page and 'scope="col"' in page and 'scope="row"' in page
     assert figure._repr_mimebundle_()["text/plain"].startswith(figure.alt)
 
@@ -67,6 +69,44 @@ def test_layer_alt_names_best_layer_and_control():
     alt = KINDS["layer_lines"]().alt
     assert "pocket is highest at layer 2 (0.9)" in alt and "random twin is highest at layer 0 (0.3)" in alt
     assert "chance: 0.25" in alt and "Published (study): 0.8" in alt
+
+
+def test_a_line_is_told_by_its_run_and_its_lead_over_its_twin():
+    low, high = np.array([[0.2, 0.2], [0.3, 0.3], [0.1, 0.1]]), np.array([[0.1, 0.3], [0.8, 0.9], [0.9, 1.0]])
+    alt = figures.layer_lines({"model": high, "twin": low}).alt
+    assert "model lies above twin at 2 of 3 points, below at 0; intervals are apart at 2." in alt
+    assert "lowest at 0 (0.2); it never falls. twin" in alt and "lowest at 2 (0.1); it goes from 0.2 to 0.1." in alt
+    assert "b is the highest at 2 of 3 points." in figures.curve([1, 2, 3], {"a": [1, 0, 0], "b": [0, 2, 1]}).alt
+    alt = figures.curve([1, 2, 3, 4], {"gap": [np.nan, 2, 2, 1], "flat": [3, 3, 3, 3], "hump": [0, 2, 1, 1]}).alt
+    assert "lowest at 4 (1); it never rises. flat is 3 throughout." in alt and "it goes from 0 to 1." in alt
+
+
+def test_many_bars_are_told_by_name():
+    scores = {f"relation {i}": {"model": 0.9 - i / 10, "twin": 0.5 if i else 1.0, "rule": 0} for i in range(4)}
+    alt = figures.bars(scores).alt
+    assert "model 0.6 (relation 3) to 0.9 (relation 0), highest of its group in 3 of 4; twin 0.5" in alt
+    alt = figures.bars({f"bar {i}": i / 10 for i in range(9)}).alt
+    assert "9 bars: highest bar 8 0.8, lowest bar 0 0." in alt
+
+
+def test_rows_of_a_map_are_told_by_their_means():
+    matrix = np.array([[np.nan, np.nan], [1, 0], [3, 0]])
+    alt = figures.heat(matrix, ["a", "b", "c"], ["x", "y"], ylabel="task").alt
+    assert "Means by task: highest c (1.5), lowest b (0.5)." in alt
+
+
+def test_values_between_two_regions_are_told_by_their_place():
+    bands = (Band("Lin: weak", "< 0.2", -np.inf, 0.2), Band("Clark: good", "> 0.8", 0.8, np.inf))
+    found = {row: Measurement(value, value - 0.1, value + 0.1, 9) for row, value in {"a": 0.5, "b": 0.85}.items()}
+    alt = regions(bands, found, found | {"b": Measurement(0.0, -0.1, 0.1, 9)}).alt
+    assert "This run, a: 0.50 (0.40 to 0.60) lies in neither region." in alt
+    assert "This run, b: 0.85 (0.75 to 0.95) lies in “Clark: good” with part of its interval." in alt
+    assert "twin, b: 0.00 (-0.10 to 0.10) lies in “Lin: weak” with its whole interval." in alt
+    overlapping = (bands[0], Band("Clark: any", "> 0.1", 0.1, np.inf))
+    assert (
+        "a: 0.15 (0.05 to 0.25) lies in both regions with part"
+        in regions(overlapping, {"a": Measurement(0.15, 0.05, 0.25, 9)}, {"a": found["a"]}).alt
+    )
 
 
 def test_intervals_reach_the_table_and_match_the_plain_bootstrap():
@@ -113,19 +153,42 @@ def test_a_narrow_dot_plot_has_room_for_words_above_its_rows():
     assert drawn.figure.get_figwidth() * 96 < 360 and not drawn.figure.axes[0].get_yticks().size
 
 
-@pytest.mark.parametrize("colour", (*PALETTE, CONTROL))
-def test_palette_reads_on_both_themes(colour):
-    assert contrast(colour, "white") >= 3 and contrast(colour, "#121212") >= 3
+def test_a_twin_bears_its_models_marker_and_takes_no_colour():
+    pairs = {f"{task}{of}": [i, i + 1] for i, task in enumerate(("tags", "trees")) for of in ("", ", twin")}
+    lines = figures.curve([1, 2], pairs).figure.axes[0].lines
+    assert [line.get_color() for line in lines] == [PALETTE[0], CONTROL, PALETTE[1], CONTROL]
+    assert [line.get_marker() for line in lines] == ["o", "o", "s", "s"]
+    patches = figures.bars({"group": dict.fromkeys(pairs, 0.5)}).figure.axes[0].patches
+    assert [to_hex(patch.get_edgecolor()) for patch in patches] == [PALETTE[0], CONTROL, PALETTE[1], CONTROL]
+
+
+def test_ink_on_a_bar_has_a_halo_of_the_pages_colour():
+    page = figures.bars({"model": np.array([0.0, 1.0, 1.0])}, published={"model": 0.5})._repr_html_()
+    assert page.count("stroke: var(--pst-color-background") >= 2
+
+
+def test_hatchings_are_clipped_to_their_bars():
+    drawn = figures.bars({"group": {"model": 0.9, "twin": 0.5}}).figure
+    for patches in (drawn.axes[0].patches, drawn.legends[0].get_patches()):
+        hatched = patches[1]
+        assert np.allclose(
+            hatched.get_clip_box().extents, hatched.get_path().get_extents(hatched.get_transform()).extents
+        )
 
 
 def test_arc_tree_names_heads():
     figure = KINDS["arc_tree"]()
-    assert "the root is “see”" in figure.alt and list(figure.table["head"]) == ["see", "(root)", "see"]
+    assert "the root is “see”, and from it hang “Owls”, “mice”. The longest of 2 arcs leads from" in figure.alt
+    assert list(figure.table["head"]) == ["see", "(root)", "see"]
 
 
 def test_scatter_tells_the_finding():
     line = np.column_stack([np.arange(5), np.arange(5) ** 2])
-    assert "correlation 1.00" in figures.scatter(line).alt
+    assert "correlation 1.00. x runs from 0 to 4. y runs from 0 to 16." in figures.scatter(line).alt
+    assert (
+        "y runs from 0 (a) to 16 (e). 3 points lie above the diagonal."
+        in figures.scatter(line, list("abcde"), identity=True).alt
+    )
 
 
 def test_table_escapes_and_rounds():

@@ -1,4 +1,4 @@
-"""Colours that stand for verdicts, or for one of two sentences, differ for colour-blind readers in both themes."""
+"""Colours of verdicts, sentences and series differ for colour-blind readers, and read in both themes."""
 
 import re
 from itertools import combinations
@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+
+from bertology_utils.figures import explorers
+from bertology_utils.figures.style import CONTROL, PALETTE, contrast
 
 ASSETS = Path(__file__).parents[2] / "book" / "assets"
 VISION = {  # Machado, Oliveira and Fernandes 2009, severity 1, of linear red, green and blue
@@ -57,6 +60,24 @@ def test_verdicts_differ(sheet, block, vision):
 @pytest.mark.parametrize(("sheet", "block"), BLOCKS[:2])
 def test_two_sentences_differ(sheet, block, vision):
     assert closest(list(colours(sheet, block, "house-accent|house-warm").values()), vision) > APART
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_series_differ_and_the_first_four_most(vision):
+    assert closest([CONTROL, *PALETTE], vision) > APART
+    assert closest([CONTROL, *PALETTE[:4]], vision) > 1.5 * APART
+    assert closest([CONTROL, *PALETTE[:2]], vision) > 2 * APART
+
+
+@pytest.mark.parametrize(("sheet", "block"), BLOCKS[:2])
+def test_series_read_on_the_page(sheet, block):
+    (paper,) = colours(sheet, block, "house-paper").values()
+    assert min(contrast(colour, paper) for colour in (CONTROL, *PALETTE)) >= 3
+
+
+def test_explorers_have_the_colours_of_figures():
+    sheet = Path(explorers.__file__).with_suffix(".css").read_text(encoding="utf-8")
+    assert set(re.findall(r"--(?:ink|mark): (#[0-9a-f]{6})", sheet)) == set(PALETTE[:2])
 
 
 def test_a_red_and_an_ochre_that_look_alike_are_found():
