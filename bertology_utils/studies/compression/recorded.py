@@ -226,7 +226,7 @@ def _base(specimen: Specimen) -> str:
 def _require(seeds: Collection[int], row: str, specimen: Specimen) -> None:
     if len(seeds) < LEAST:
         raise NotAskable(
-            f"{row} has {len(seeds)} of {LEAST} seeds with {_base(specimen)}; the command study adds them."
+            f"Of {row}, {len(seeds)} of the {LEAST} seeds that a verdict needs are recorded with {_base(specimen)}."
         )
 
 

@@ -157,8 +157,8 @@ def told(measure: str, scores: Mapping[str, np.ndarray]) -> str:
     else:
         judged = "whether learning gains from them stays open"
     return (
-        f"Shared words add {gain(scores)} to {measure}, as the mean of the blocks. Without what they add to untrained "
-        f"copies, {learnt} remain: {judged}."
+        f"Shared words add {gain(scores)} to {measure}, averaged over the blocks. Beyond what they add to untrained "
+        f"copies, this is {learnt}: {judged}."
     )
 
 

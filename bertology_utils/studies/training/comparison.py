@@ -185,7 +185,6 @@ def trust(rows: Iterable[Row]) -> str:
     unranked = f" Not ranked: {', '.join(mute)}, which fills no blanks itself." if mute else ""
     return (
         f"How far to trust this: {len(seeds)} recipes × {spans} seeds, nets of at most {size:.1f} million "
-        f"parameters, {pieces:.2g} million pieces each. The spread between seeds is pooled over all recipes, as if "
-        "they all spread alike. What was chosen at all, mask share and length, was chosen for the base, and the others "
-        "inherit it; a recipe that learns slowly is cut off early." + unranked
+        f"parameters, {pieces:.2g} million pieces each. One spread between seeds is assumed for all recipes. Mask "
+        "share and length were chosen for the base alone, and a recipe that learns slowly is cut off early." + unranked
     )

@@ -124,8 +124,8 @@ class Emergence:
         """The dimensions of the finished model, and how many those of the steps have."""
         counts = zip(self.rise.steps, self.rise.counts, strict=True)
         return (
-            f"Outlier dimensions of `{self.name}`: {', '.join(map(str, self.rise.dimensions)) or 'none'}. Models of "
-            f"the steps have {', '.join(f'{count} at {step:,}' for step, count in counts)}."
+            f"Outlier dimensions of `{self.name}`: {', '.join(map(str, self.rise.dimensions)) or 'none'}. So many "
+            f"at each step: {', '.join(f'{count} at {step:,}' for step, count in counts)}."
         )
 
 

@@ -145,11 +145,11 @@ def test_a_row_asked_of_texts_stands_beside_an_untrained_network_asked_of_texts(
 
 def test_too_few_seeds_another_model_and_other_weights_are_not_asked(unit, named):
     scores = {TEACHER: 0.9, UNTRAINED: 0.5, "DistilBERT": 0.8}
-    with pytest.raises(NotAskable, match="2 of 3 seeds"):
+    with pytest.raises(NotAskable, match="2 of the 3 seeds"):
         planted(unit, scores, seeds=2).of(named, "DistilBERT")
     with pytest.raises(NotAskable, match="other"):
         planted(unit, scores).of(dataclasses.replace(named, name="other"), "DistilBERT")
-    with pytest.raises(NotAskable, match="0 of 3"):
+    with pytest.raises(NotAskable, match="0 of the 3"):
         planted(dataclasses.replace(unit, model="tiny 0123456789ab"), scores).of(named, "DistilBERT")
 
 

@@ -126,7 +126,7 @@ def test_a_model_without_outlier_dimensions_cannot_say_when_they_emerge():
     places = np.array([[False, False], [True, False], [True, True]])
     known = ladder.Emergence("rung", Rise(steps, (7,), places, np.ones(3), np.array([0, 1, 1])))
     assert float(known.samples.model["early"]) == 0.5 and float(known.samples.twin["early"]) == 0
-    assert known.sentence().endswith("Models of the steps have 0 at 0, 1 at 1, 1 at 100.")
+    assert known.sentence().endswith("So many at each step: 0 at 0, 1 at 1, 1 at 100.")
 
 
 def test_the_ladder_is_measured_against_the_spread_of_its_seeds():
