@@ -32,7 +32,7 @@ def as_page(notebook: Notebook, rows: Mapping[str, Row]) -> Notebook:
 
 
 def laid_out(notebook: Notebook) -> Notebook:
-    """The notebook with its answer below its first paragraph, and without the code of cells that only tell or judge."""
+    """The notebook with its answer below its title, and without the code of cells that only tell or judge."""
     cells = notebook["cells"]
     for cell in cells:
         tags = cell["metadata"].setdefault("tags", [])
@@ -40,23 +40,11 @@ def laid_out(notebook: Notebook) -> Notebook:
             tags.append(HIDDEN)
     answers = [output for cell in cells for output in _taken_out(cell)]
     if answers:
+        place = next((i for i, cell in enumerate(cells) if cell["cell_type"] == "markdown"), 0) + 1
         source = "# what this chapter finds"  # a cell without code would be left out, with its outputs
         cell = {"cell_type": "code", "execution_count": None, "id": "chapter-answer", "outputs": answers}
-        cells.insert(_below_opening(cells), cell | {"source": source, "metadata": {"tags": [HIDDEN]}})
+        cells.insert(place, cell | {"source": source, "metadata": {"tags": [HIDDEN]}})
     return notebook
-
-
-def _below_opening(cells: list[dict[str, Any]]) -> int:
-    """The place below the title and the first paragraph, for which their cell is cut in two."""
-    place = next((i for i, cell in enumerate(cells) if cell["cell_type"] == "markdown"), None)
-    if place is None:
-        return 0
-    cell = cells[place]
-    title, *paragraphs = "".join(cell["source"]).split("\n\n")
-    if paragraphs[1:]:
-        rest = cell | {"id": "chapter-plan", "source": "\n\n".join(paragraphs[1:])}
-        cells[place : place + 1] = [cell | {"source": f"{title}\n\n{paragraphs[0]}"}, rest]
-    return place + 1
 
 
 def only_tells(source: str) -> bool:

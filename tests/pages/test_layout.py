@@ -39,13 +39,6 @@ def test_the_answer_moves_below_the_title():
     assert first["source"], "a page leaves out a cell without code"
 
 
-def test_the_answer_stands_between_the_first_paragraph_and_the_plan():
-    answer = {"data": {"text/html": ['<section class="chapter-answer">Yes.</section>']}}
-    cells = [cell("# Title\n\nWhy.\n\n**The plan.** How.\n\n- one", "markdown"), cell("x = 1", outputs=[answer])]
-    sources = [c["source"] for c in laid_out({"cells": cells})["cells"]]
-    assert sources == ["# Title\n\nWhy.", sources[1], "**The plan.** How.\n\n- one", "x = 1"]
-
-
 def test_parameters_are_not_shown():
     given = cell("MODEL = 1") | {"metadata": {"tags": ["parameters"]}}
     assert HIDDEN in laid_out({"cells": [given]})["cells"][0]["metadata"]["tags"]
