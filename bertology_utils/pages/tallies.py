@@ -53,6 +53,13 @@ def twins_in_place(rows: Iterable[Row], chosen: Chooser = live) -> Tally:
     return Tally("untrained twins", Counter(word for result in found for word in result.get("twins_in_place", [])))
 
 
+def leads_by_twins(rows: Iterable[Row], chosen: Chooser = live) -> Counter[str]:
+    """Over how many untrained twins the claims about training lead that replicate: "one", "few" (to four), "five"."""
+    found = [result for row in about_training(rows) if (result := chosen(row)) and verdict_of(result) == REPLICATES]
+    twins = [int((result.get("lead") or {}).get("twins", 1)) for result in found]
+    return Counter("one" if n == 1 else "few" if n < 5 else "five" for n in twins)
+
+
 def tally(label: str, rows: Iterable[Row], chosen: Chooser = live) -> Tally:
     """Counts what `chosen` gives of each claim."""
     return Tally(label, Counter(verdict_of(found) for row in rows if is_tested(found := chosen(row))))

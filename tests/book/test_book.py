@@ -272,6 +272,17 @@ def test_the_expected_number_of_false_decisions_follows_from_q():
     assert "at most 0.1 are expected" in text and ledger_table.ledger_summary([]) == ""
 
 
+def test_what_the_expected_number_leaves_out_is_said():
+    leads = [result("replicates", lead={"twins": n}) for n in (1, 1, 4, 5)] + [result("replicates", lead=None)]
+    entries = [{"id": str(i), "results": [led]} for i, led in enumerate([*leads, result("weaker", lead={"twins": 1})])]
+    claims = [claim(entry["id"], note="Amended 2026: why" * (entry["id"] == "0")) for entry in entries]
+    rows = contents.rows_of(entries, claims)
+    assert tallies.leads_by_twins(rows) == {"one": 3, "few": 1, "five": 1}
+    text = " ".join(ledger_table.ledger_summary(rows).split())
+    assert "Of the 6 tests about training 1 were amended" in text and "of the 5 claims about training that" in text
+    assert "3 lead a single untrained control" in text and "1 lead two to four twins, and 1 five or more" in text
+
+
 def test_a_conflict_card_says_what_the_verdicts_say(rows):
     conflict = Conflict(pair=("one", "two"), kind="tension", theme="layers", about="A or <B>?")
     html = conflict_pages.conflict_card(conflict, {row.claim.id: row for row in rows}, load_references(), link)
