@@ -46,12 +46,16 @@ def ledger_table(rows: Sequence[Row], references: Mapping[str, Reference], link:
 
 
 def ledger_summary(rows: Sequence[Row]) -> str:
-    """Counts of this run's verdicts, how many of them are expected to be false, and which rest on older intervals."""
-    counts = [found for found in tallies.tallies(rows) if found.tested]
+    """Counts of this run's verdicts, how many of them are expected to be false, what that leaves out, and which rest on
+    older intervals."""
+    training, unamended, _ = found = tallies.tallies(rows)
+    counts = [tally for tally in found if tally.tested]
+    amended, leads = training.tested - unamended.tested, tallies.leads_by_twins(rows)
     recorded = [result for row in rows for result in row.recorded]
     older = sum(bool(result.get("intervals_only")) for result in recorded)
     every = sum(verdict_of(result) != NOT_RUN for result in recorded)
-    return render("counts.html", counts=counts, words=SHARES, errors=tallies.errors(rows), older=older, every=every)
+    said = {"words": SHARES, "errors": tallies.errors(rows), "older": older, "every": every}
+    return render("counts.html", counts=counts, training=training, amended=amended, leads=leads, **said)
 
 
 def systems_table(rows: Mapping[str, Row], link: Link) -> str:

@@ -53,6 +53,17 @@ def twins_in_place(rows: Iterable[Row], chosen: Chooser = live) -> Tally:
     return Tally("untrained twins", Counter(word for result in found for word in result.get("twins_in_place", [])))
 
 
+def leads_by_twins(rows: Iterable[Row], chosen: Chooser = live) -> Counter[str]:
+    """Over how many untrained twins the claims about training lead that replicate: "one", "few" (to four), "five"; and
+    how many lead in their positive control alone ("ability"), as claims of failure may."""
+    found = [result for row in about_training(rows) if (result := chosen(row)) and verdict_of(result) == REPLICATES]
+    leads = [result.get("lead") or {} for result in found]
+    counts = Counter("one" if n == 1 else "few" if n < 5 else "five" for n in (lead.get("twins", 1) for lead in leads))
+    own = [{clause["text"] for clause in result["clauses"]} for result in found]
+    counts["ability"] = sum(bool(lead) and lead["text"] not in texts for lead, texts in zip(leads, own, strict=True))
+    return counts
+
+
 def tally(label: str, rows: Iterable[Row], chosen: Chooser = live) -> Tally:
     """Counts what `chosen` gives of each claim."""
     return Tally(label, Counter(verdict_of(found) for row in rows if is_tested(found := chosen(row))))

@@ -2,7 +2,8 @@
 `ledger`.
 
 Each line of `results/predictions.jsonl` holds one version of one claim's test and the sha256 of the line's content
-behind that of the line before: no version can be changed, taken out or put in later without all hashes after it.
+behind that of the line before: no version can be changed, taken out or put in later without all hashes after it. That
+these were not all written anew, git tells: each log that was committed is a beginning of today's.
 `bertology seal` appends what changed in the claims files. Versions from before the log was begun (2026-11-26) were read
 once from the repository's history, with the dates of their commits; these lines say so (`source`).
 """
@@ -34,10 +35,18 @@ def read(path: Path) -> list[dict[str, Any]]:
         raise BertologyError(f"{path} holds a line that is no entry. Restore it from git.") from None
 
 
-def committed(path: Path) -> list[dict[str, Any]]:
+def committed(path: Path, commit: str = "HEAD") -> list[dict[str, Any]]:
     """The entries of a log as git has it; none where there is no git or no such file in it."""
     try:
-        return [json.loads(line) for line in _git(path.parent, "show", f"HEAD:./{path.name}").splitlines()]
+        return [json.loads(line) for line in _git(path.parent, "show", f"{commit}:./{path.name}").splitlines()]
+    except (OSError, subprocess.CalledProcessError):
+        return []
+
+
+def commits(path: Path) -> list[str]:
+    """The commits of this line of history that changed a log, the newest first; none where there is no git."""
+    try:
+        return _git(path.parent, "log", "--first-parent", "--format=%H", "--", path.name).split()
     except (OSError, subprocess.CalledProcessError):
         return []
 
@@ -61,13 +70,13 @@ def unsealed(entries: Iterable[Mapping[str, Any]], claims: Iterable[Claim]) -> l
 def seal(path: Path) -> list[str]:
     """Appends what changed in the claims files; returns the ids of the claims.
 
-    Raises BertologyError: the chain is broken, or lacks what was committed of it.
+    Raises BertologyError: the chain is broken, or does not begin with what was committed of it.
     """
-    entries = read(path)
-    if len(entries) < len(committed(path)):
-        raise BertologyError(f"{path} lacks entries that were committed. Restore it from git.")
+    entries, before = read(path), committed(path)
     if line := broken(entries):
         raise BertologyError(f"{path}: the chain breaks at line {line}. Restore it from git.")
+    if entries[: len(before)] != before:
+        raise BertologyError(f"{path} lacks entries that were committed, or has others. Restore it from git.")
     now = datetime.now(UTC).isoformat(timespec="seconds")
     changed = unsealed(entries, load_claims())
     for claim in changed:

@@ -272,6 +272,21 @@ def test_the_expected_number_of_false_decisions_follows_from_q():
     assert "at most 0.1 are expected" in text and ledger_table.ledger_summary([]) == ""
 
 
+def test_what_the_expected_number_leaves_out_is_said():
+    own, control = "a > b by 0.1", "told > 0.5"
+    leads = [{"twins": 1, "text": own}, {"twins": 1, "text": control}, {"twins": 4, "text": own}, None,
+             {"twins": 5, "text": own}]  # fmt: skip
+    results = [*(result("replicates", lead=lead) for lead in leads), result("weaker")]
+    entries = [{"id": str(i), "results": [found]} for i, found in enumerate(results)]
+    claims = [claim(entry["id"], note="Amended 2026: why" * (entry["id"] == "0")) for entry in entries]
+    rows = contents.rows_of(entries, claims)
+    assert tallies.leads_by_twins(rows) == {"one": 3, "few": 1, "five": 1, "ability": 1}
+    text = " ".join(ledger_table.ledger_summary(rows).split())
+    assert "Of the 6 tests about training 1 were amended" in text and "of the 5 claims about training that" in text
+    assert "3 lead a single untrained control" in text and "1 lead two to four twins, and 1 five or more" in text
+    assert "In 1 of the claims, which say that a model fails" in text
+
+
 def test_a_conflict_card_says_what_the_verdicts_say(rows):
     conflict = Conflict(pair=("one", "two"), kind="tension", theme="layers", about="A or <B>?")
     html = conflict_pages.conflict_card(conflict, {row.claim.id: row for row in rows}, load_references(), link)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from bertology_utils.errors import BertologyError
 from bertology_utils.samples import by_unit, census, packed, per_seed
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.judging import judge_claim, judged_again, needed
@@ -151,6 +152,41 @@ def test_each_twin_is_judged_in_the_models_place_beside_the_others():
     assert judge_claim(asked, samples(0.9, 0.5), odd).in_place == (REPLICATES, *[CONTRADICTS] * 3)
     assert judge_claim(asked, samples(0.9, 0.5), alike[:2]).in_place == ()
     assert judge_claim(asked.model_copy(update={"specific": False}), samples(0.9, 0.5), alike).in_place == ()
+
+
+def of(left: float | np.ndarray, right: float | np.ndarray = 0.5, n: int = 400) -> dict[str, np.ndarray]:
+    """Rights and wrongs of two arms, `n` items each with exactly these shares, or the samples themselves."""
+    sides = {"a": left, "b": right}
+    return {name: x if isinstance(x, np.ndarray) else (np.arange(n) < x * n).astype(float) for name, x in sides.items()}
+
+
+CHANCE = [of(0.5 + 0.01 * i) for i in range(-2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("model", "twins", "word"),
+    [
+        (of(0.9), CHANCE, REPLICATES),
+        (of(0.5, n=4000), CHANCE, CONTRADICTS),
+        (of(0.3), CHANCE, CONTRADICTS),
+        (of(0.6), CHANCE, UNDERPOWERED),  # at the bar
+        (of(0.53, n=20000), CHANCE, WEAKER),
+        (of(1.0, 1.0), CHANCE, UNDERPOWERED),  # at the ceiling there is no room for the effect
+        (of(1.0, n=1), CHANCE, UNDERPOWERED),
+        (of(per_seed([0.9]), per_seed([0.2])), CHANCE, UNDERPOWERED),
+        (of(0.8), [of(0.95)], NOT_SPECIFIC),  # the twin is better
+        (of(0.8), [of(p) for p in (0.1, 0.3, 0.5, 0.7, 0.95)], NOT_SPECIFIC),  # twins differ by more
+        (of(np.asarray(0.8), np.asarray(0.5)), [of(np.asarray(0.5), np.asarray(0.5))], NOT_SPECIFIC),  # one exact twin
+    ],
+)
+def test_planted_samples_get_the_word_that_they_deserve(model, twins, word):
+    assert judge_claim(claim("a > b by 0.1"), model, twins).verdict == word
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_a_number_is_refused(bad):
+    with pytest.raises(BertologyError, match="not a number"):
+        judge_claim(claim("a > b by 0.1"), of(np.array([0.5, bad]), np.ones(2)), CHANCE)
 
 
 def test_samples_that_are_missing_need_a_new_run():

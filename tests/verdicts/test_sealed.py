@@ -21,6 +21,13 @@ def test_the_chain_of_the_book_is_whole():
     assert line is None, f"{sealed.PATH} was changed at line {line}: restore it from git."
 
 
+def test_every_log_that_was_committed_is_a_beginning_of_todays():
+    path = ROOT / sealed.PATH
+    entries = sealed.read(path)
+    rewritten = [c for c in sealed.commits(path) if (old := sealed.committed(path, c)) and entries[: len(old)] != old]
+    assert not rewritten, f"{sealed.PATH} does not go on from that of {', '.join(rewritten)}."
+
+
 def test_every_prediction_of_today_is_sealed():
     changed = sealed.unsealed(sealed.read(ROOT / sealed.PATH), load_claims())
     assert not changed, f"Not sealed: {', '.join(c.id for c in changed)}. Run `bertology seal`."
@@ -96,11 +103,24 @@ def test_a_result_names_the_version_by_what_decides_it():
     assert digest(version_of(row)) == CLAIM.version
 
 
-def test_a_log_that_lost_its_end_is_not_sealed_anew(log, tmp_path):
+def rewritten(entries: list[dict]) -> list[dict]:
+    """Another bar in the second entry, and all hashes made to fit."""
+    found = []
+    for place, entry in enumerate(entries):
+        version = version_of(entry) | ({"prediction": "a > 0.1"} if place == 1 else {})
+        found.append(sealed._entry(found, entry["claim"], version, entry["date"]))
+    return found
+
+
+@pytest.mark.parametrize("change", [lambda entries: entries[:-1], rewritten])
+def test_a_log_that_lost_its_end_or_was_written_anew_is_not_sealed(log, tmp_path, change):
     path, seal = log
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
     for step in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
         subprocess.run([*git, *step], check=True)
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    assert sealed.committed(path, *sealed.commits(path)) == sealed.read(path)
+    changed = change(sealed.read(path))
+    assert sealed.broken(changed) is None
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in changed), encoding="utf-8")
     with pytest.raises(BertologyError, match="committed"):
         seal(prediction="a > 0.7")
