@@ -13,6 +13,7 @@ import torch
 from bertology_utils.data.pair_sets import agreement_pairs, reflexive_pairs
 from bertology_utils.language.coreference import Coreference, farther_hits, nearest_hits, rule_hits
 from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit
 from bertology_utils.studies.attention.evidence import Maps, Words, best_on_even, separator_ratio, word_attentions
 from bertology_utils.text import encode_words
 from bertology_utils.verdicts.published import published
@@ -114,9 +115,10 @@ def planted_antecedents(
     return antecedent_hits(antecedent_attentions(specimen, items, maps))
 
 
-def antecedent_samples(attentions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def antecedent_samples(attentions: dict[str, np.ndarray], items: Sequence[Coreference]) -> dict[str, np.ndarray]:
     """Hits on the odd items: of the `head` that is best on the even ones, and of the `average` over all heads."""
-    return {"head": best_on_even(antecedent_hits(attentions))[1], "average": averaged_hits(attentions)[1::2]}
+    found = {"head": best_on_even(antecedent_hits(attentions))[1], "average": averaged_hits(attentions)[1::2]}
+    return _over_nouns(found, items)
 
 
 def antecedent_rivals(specimen: Specimen, items: Sequence[Coreference], seed: int = 0) -> dict[str, np.ndarray]:
@@ -124,7 +126,13 @@ def antecedent_rivals(specimen: Specimen, items: Sequence[Coreference], seed: in
     that finds four antecedents of five."""
     guesses = {"nearest": nearest_hits, "farther": farther_hits, "rules": rule_hits}
     found = {name: np.array(guess(items))[1::2] for name, guess in guesses.items()}
-    return found | {"planted": best_on_even(planted_antecedents(specimen, items, seed))[1]}
+    return _over_nouns(found | {"planted": best_on_even(planted_antecedents(specimen, items, seed))[1]}, items)
+
+
+def _over_nouns(hits: dict[str, np.ndarray], items: Sequence[Coreference]) -> dict[str, np.ndarray]:
+    """Hits on the odd items as samples of the two nouns between which a head chose: many items share a few of them."""
+    nouns = [(item.words[item.antecedent], item.words[item.rival]) for item in items[1::2]]
+    return {name: by_unit(values, nouns) for name, values in hits.items()}
 
 
 def best_blind_guess(rivals: dict[str, np.ndarray]) -> float:

@@ -18,6 +18,7 @@ from bertology_utils.instruments.cloze import MASK, require_known, single_piece,
 from bertology_utils.language.lexicon import PERSON, load_lexicon
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
+from bertology_utils.samples import by_unit
 
 Words = tuple[str, ...]
 VIEWS = ("full", "no_passage", "shuffled", "paraphrased")
@@ -134,8 +135,9 @@ def matcher_right(items: Sequence[ReadingItem], view: str = "full") -> np.ndarra
 
 
 def under_views(specimen: Specimen, items: Sequence[ReadingItem]) -> dict[str, np.ndarray]:
-    """`answers_right` under every view: view -> (items,) booleans."""
-    return {view: answers_right(specimen, items, view) for view in VIEWS}
+    """`answers_right` under every view: view -> (words,). Many items share the few nouns and verbs that they are of."""
+    words = [(*item.options, item.question[2]) for item in items]  # "the", noun, verb ...
+    return {view: by_unit(answers_right(specimen, items, view), words) for view in VIEWS}
 
 
 def matched_views(items: Sequence[ReadingItem]) -> dict[str, np.ndarray]:

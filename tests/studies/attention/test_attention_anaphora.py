@@ -1,8 +1,10 @@
 """Agreement and antecedents: links to the right words, hits beside guesses, and planted attention that is found."""
 
 import numpy as np
+import pytest
 
 from bertology_utils.language import coreference
+from bertology_utils.samples import item_count
 from bertology_utils.studies.attention import anaphora
 from bertology_utils.text import encode_words
 from bertology_utils.verdicts.published import published
@@ -53,12 +55,13 @@ def test_what_averages_attention_keeps_sentences(tiny_eager):
     assert list(found) == ["target", "previous", "separator"]
 
 
-def test_hits_and_their_rivals_are_of_the_odd_items(tiny_eager):
+def test_hits_and_their_rivals_are_of_the_odd_items_by_their_nouns(tiny_eager):
     items = coreference.coreferences(20, split="test")
     rivals = anaphora.antecedent_rivals(tiny_eager, items)
-    found = anaphora.antecedent_samples(anaphora.antecedent_attentions(tiny_eager, items)) | rivals
-    assert {len(values) for values in found.values()} == {10}
-    assert rivals["nearest"].tolist() == coreference.nearest_hits(items)[1::2]
+    found = anaphora.antecedent_samples(anaphora.antecedent_attentions(tiny_eager, items), items) | rivals
+    nouns = {item.words[place] for item in items[1::2] for place in (item.antecedent, item.rival)}
+    assert {(len(values), item_count(values)) for values in found.values()} == {(len(nouns), 10)}
+    assert rivals["nearest"].mean() == pytest.approx(np.mean(coreference.nearest_hits(items)[1::2]))
     guesses = (rivals["nearest"].mean(), rivals["farther"].mean())
     assert anaphora.best_blind_guess(rivals) == max(*guesses, 0.5)
 

@@ -1,9 +1,11 @@
 """Reading comprehension for the chapter: the items it takes, the tables and figures of their views."""
 
 import numpy as np
+import pytest
 
 from bertology_utils.absent import Absent
 from bertology_utils.runs import Runs
+from bertology_utils.samples import item_count
 from bertology_utils.studies.generalization import reading_comprehension as rc
 
 
@@ -11,6 +13,14 @@ def test_chosen_items_are_known_and_shown_under_every_view(tiny):
     items = rc.chosen_items(tiny, 5, 0)
     assert len(items) == 5 and items == rc.known_items(tiny, items)
     assert list(rc.shown(items[0]).table["view"]) == list(rc.VIEWS)
+
+
+def test_answers_are_samples_of_the_words_that_items_share(tiny):
+    items = rc.chosen_items(tiny, 6, 0)
+    words = {word for item in items for word in (*item.options, item.question[2])}
+    found = rc.under_views(tiny, items)
+    assert {(len(right), item_count(right)) for right in found.values()} == {(len(words), 6)}
+    assert found["full"].mean() == pytest.approx(rc.answers_right(tiny, items).mean())
 
 
 def test_the_figure_has_a_group_a_view_and_is_left_out_where_nothing_was_read():
