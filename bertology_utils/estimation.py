@@ -261,6 +261,17 @@ def estimate(target: Linear, samples: Samples) -> Estimate:
     return found
 
 
+def _of_equal_shares(samples: Samples, slopes: Mapping[str, float]) -> float:
+    """Squared error of shares of several items that are the same for every seed: of the items, a toss more of them."""
+    shares = [
+        (slopes[name], float(array.mean()), array)
+        for name, array in samples.items()
+        if item_count(array) > array.shape[-1]
+    ]
+    counts = [(slope, share, item_count(array) * len(array)) for slope, share, array in shares if 0 <= share <= 1]
+    return sum(slope**2 * (share * (1 - share) + 1 / n) / n for slope, share, n in counts)
+
+
 def _made_of(found: Estimate, kind: type[Estimate], **more: object) -> Estimate:
     """An estimate as one of a special kind."""
     return kind(**{field.name: getattr(found, field.name) for field in fields(Estimate)}, **more)
@@ -280,6 +291,9 @@ def _estimate(target: Linear, samples: Samples) -> Estimate:
     tossed = _Tosses(used, target.slopes)
     keep = tossed.kept
     variance = keep**2 * moments.variance + tossed.variance
+    if not variance:
+        variance = _of_equal_shares(used, target.slopes)
+        return Estimate(target.value, target.value, float(np.sqrt(variance)), unit_part=variance)
     possible = moments.possible
     errors = None if possible is None else np.sqrt(keep**2 * possible.variances + tossed.variance)
     found = Estimate(

@@ -251,3 +251,10 @@ def test_one_value_that_was_drawn_tells_nothing_of_others():
     (clause,) = parse("a > 0.1 by 0.1").judge({"a": lone})
     assert clause.verdict == UNDERPOWERED and clause.needs.startswith("at least two")
     assert parse("a > 0.1 by 0.1").judge({"a": 0.9})[0].verdict == REPLICATES
+
+
+def test_equal_shares_of_several_items_are_not_exact():
+    shares, losses = per_seed([0.9] * 5, items=20), per_seed([0.9] * 5)
+    assert mean_of(shares).error == pytest.approx(np.sqrt((0.09 + 1 / 100) / 100)) and mean_of(losses).error == 0
+    other = per_seed([0.85] * 5, items=20)
+    assert lead(shares, other).low() < 0 < lead(shares, per_seed([0.4] * 5, items=20)).low()

@@ -74,7 +74,7 @@ def judge_claim(claim: Claim, samples: Mapping[str, Any], twins: Sequence[Mappin
     tested = _judged(claim, samples, twins)
     if not claim.specific or len(twins) < FEWEST:
         return tested
-    others = ([twin for twin in twins if twin is not own] for own in twins)
+    others = ([*twins[:place], *twins[place + 1 :]] for place in range(len(twins)))
     verdicts = (_judged(claim, own, rest).verdict for own, rest in zip(twins, others, strict=True))
     return replace(tested, in_place=tuple(verdicts))
 

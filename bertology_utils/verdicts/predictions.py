@@ -9,6 +9,7 @@ is left is *underpowered*. A failed positive control says that the model *cannot
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from math import ceil
 from operator import attrgetter
 from typing import Any
 
@@ -180,7 +181,8 @@ def needs(active: Estimate, smallest: float, arrays: Samples, names: set[str]) -
     as many; 0 times where no amount would do."""
     if any(arrays[name].ndim and arrays[name].size == 1 for name in names):
         return "at least two seeds or units in place of one", 2.0
-    allowed = ((active.value - smallest) * active.error / active.reach()) ** 2 if active.error else 0.0
+    reach = max(active.reach(), active.value - active.low())
+    allowed = ((active.value - smallest) * active.error / reach) ** 2 if reach else 0.0
     shapes = [arrays[name].shape for name in names if arrays[name].ndim]
     if not shapes or not allowed:
         return "it lies on the border", 0.0
@@ -205,13 +207,14 @@ def needs(active: Estimate, smallest: float, arrays: Samples, names: set[str]) -
         return ENDLESS, 0.0
     count = counts[name][0]
     wanted = max(count * factor, count + 1)
-    return f"about {_rounded(wanted)} {name} in place of {count:,}", wanted / count
+    return f"about {_rounded(wanted, count):,} {name} in place of {count:,}", wanted / count
 
 
-def _rounded(count: float) -> str:
-    """Two significant digits: more would claim too much."""
+def _rounded(count: float, beyond: int) -> int:
+    """Two significant digits, since more would claim too much; all of them where two do not exceed `beyond`."""
     digits = max(0, len(str(int(count))) - 2)
-    return f"{round(count, -digits):,.0f}"
+    rounded = round(round(count, -digits))
+    return rounded if rounded > beyond else ceil(count)
 
 
 def overall(clauses: Sequence[ClauseResult]) -> str:

@@ -97,6 +97,12 @@ def test_what_would_settle_it_does():
     assert word("a > 0.5", {"a": items(round(33 / 60 * wanted * 0.8), round(wanted * 0.8))}) == UNDERPOWERED
 
 
+@pytest.mark.parametrize(("right", "n", "bar", "least"), [(20, 20, 0.9, 33), (60, 60, 0.95, 70), (240, 300, 0.75, 301)])
+def test_a_perfect_score_needs_more_too_and_more_is_always_more(right, n, bar, least):
+    clause = parse(f"a > {bar}").judge({"a": items(right, n)})[0]
+    assert clause.verdict == REPLICATES or int(clause.needs.split()[1].replace(",", "")) >= least
+
+
 def test_seeds_are_asked_for_where_they_differ():
     values = np.array([[0.2], [0.9], [0.45]]) + np.random.default_rng(0).normal(0, 0.02, (3, 200))
     assert "seeds in place of 3" in parse("a > 0.3").judge({"a": values})[0].needs
