@@ -108,7 +108,7 @@ def test_a_control_is_told_by_what_it_rules_out():
     assert control(claim("one")) == "Twin."
     failing = claim("one").model_copy(update={"given": "a > b by 0.1", "failure": True})
     assert control(failing) == "Ability: *a* lies above *b*, by at least 0.1. Twin, unless it fails the condition too."
-    assert control(claim("one").model_copy(update={"checks": "a count"})) == "No twin: it checks a count."
+    assert control(claim("one").model_copy(update={"checks": "a count"})) == "No twin. Checked: a count."
     assert control(claim("one").model_copy(update={"specific": False})).startswith("No twin: it may hold")
 
 
@@ -204,6 +204,8 @@ def test_mistakes_are_told_and_leave_nothing(root, capsys):
     (root / MISREADINGS).write_text("syntax: [{says: It counts.}]")
     with pytest.raises(BertologyError, match=re.escape("syntax.0.reply")):
         list(teach(root))
+    (root / MISREADINGS).write_text("sintax: [{says: It counts., reply: Does the twin?}]")
+    assert cli.main(["teach", "--root", str(root)]) == 1 and "Did you mean syntax?" in capsys.readouterr().err
     (root / MISREADINGS).write_text("syntax: [{says: It counts., reply: Does the twin?}]")
     assert list(teach(root, ["syntax"])) and "Does the twin?" in notes_of(root, "syntax")
     (root / "notebooks" / "syntax.ipynb").write_text("{}")
