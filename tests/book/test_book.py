@@ -213,7 +213,7 @@ def test_a_row_has_all_that_decides(rows):
 def test_an_open_row_says_what_would_settle_it_and_a_check_what_it_checks():
     entries = [{"id": "one", "results": [result("underpowered", needs="about 80 <units>", lead=None)]}]
     html = ledger_table.ledger_table(contents.rows_of(entries, [claim("one", checks="the size")]), {}, link)
-    assert "would settle it: about 80 &lt;units&gt;" in html and "checks the size" in html
+    assert "would settle it: about 80 &lt;units&gt;" in html and "checked: the size" in html
 
 
 def test_results_from_recorded_intervals_are_marked():
