@@ -255,7 +255,7 @@ def test_headlines_count_claims_about_training_and_the_rest_by_itself():
     assert (checks.replicate, checks.tested, checks.counts["contradicts"]) == (1, 2, 1)
     html = ledger_table.headline(tallied(), link)
     assert Balance(html).open == [] and "1 of 3</span> tested claims about training" in html
-    assert "0 of 2 replicate" in html and "1 of 2 hold" in html
+    assert "1 of the 3 tests were amended" in html and "0 of 2 replicate" in html and "1 of 2 hold" in html
 
 
 def test_untrained_networks_never_replicate_but_may_meet_a_prediction():
