@@ -156,6 +156,15 @@ def open_questions(notebook: NotebookNode) -> list[str]:
     return [item for part in texts if part.startswith(OPEN) for item in _items(part)]
 
 
+def with_names(notebook: NotebookNode) -> NotebookNode:
+    """A copy that stands outside of the book: its Markdown names studies instead of citing them."""
+    named = copy.deepcopy(notebook)
+    for cell in named.cells:
+        if cell.cell_type == "markdown":
+            cell.source = CITATION.sub(_named, cell.source)
+    return named
+
+
 def plain(text: str) -> str:
     """Markdown that stands outside of the book: one line, studies by name, links as their text."""
     text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", CITATION.sub(_named, text))

@@ -28,6 +28,7 @@ from bertology_utils.pages.chapter_text import (
     split_check,
     tags,
     title,
+    with_names,
     without_outputs,
 )
 from bertology_utils.pages.colab import setup_cell
@@ -135,10 +136,12 @@ def teach(root: Path, names: list[str] | None = None, out: Path | None = None) -
     if not (settings := course / "nbgrader_config.py").exists():  # a teacher's own stay
         write_text(settings, assignments.CONFIG)
     for name in wanted:
-        source = read_chapter(root / "notebooks" / f"{name}.ipynb")
+        source = with_names(read_chapter(root / "notebooks" / f"{name}.ipynb"))
         assignment = assignments.assignment(source, own := checks.get(name, ()))
         write_text(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source, setup, own)))
-        write_text(folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(executed(root, name) or source)))
+        write_text(
+            folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(with_names(executed(root, name) or source)))
+        )
         write_text(folder / "grading-key" / f"{name}.md", grading_key(name, source))
         notes = instructor_notes(name, source, misreadings.get(name, ()))
         write_text(folder / "instructor-notes" / f"{name}.md", notes)

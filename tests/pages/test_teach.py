@@ -188,6 +188,18 @@ def test_the_command_writes_five_files_a_chapter_and_no_parts(root, capsys):
     assert (root / "_build" / "teaching" / "student" / "syntax.ipynb").is_file()
 
 
+def test_what_leaves_the_book_names_its_studies(root):
+    cells = [
+        new_markdown_cell(
+            "# So {cite:t}`clark2019what` say\n\n## Exercises\n\n### Exercise 1: Ask\n\n{cite}`clark2019what`"
+        )
+    ]
+    nbformat.write(new_notebook(cells=cells), root / "notebooks" / "attention.ipynb")
+    list(teach(root, ["attention"]))
+    written = [path.read_text("utf-8") for path in (root / "_build" / "teaching").rglob("attention.*")]
+    assert len(written) == 5 and all("Clark et al. 2019" in text and "{cite" not in text for text in written)
+
+
 def test_students_of_a_published_book_may_begin_in_colab(root):
     options = "{html_theme_options: {repository_url: 'https://github.com/someone/book'}}"
     (root / "_config.yml").write_text(f"sphinx: {{config: {options}}}")
