@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_code_cell
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages.chapter_text import (
@@ -20,6 +20,7 @@ from bertology_utils.pages.chapter_text import (
     exercises,
     split_check,
     tags,
+    title,
     without_outputs,
 )
 
@@ -41,6 +42,15 @@ class Check(BaseModel):
     leave: str
     code: str
 
+    @field_validator("code")
+    @classmethod
+    def _is_python(cls, code: str) -> str:
+        try:
+            compile(code, "the code", "exec")
+        except SyntaxError as error:
+            raise ValueError(f"no Python, line {error.lineno}: {error.msg}") from None
+        return code
+
 
 def assignment(notebook: NotebookNode, checks: Sequence[Check] = ()) -> NotebookNode:
     """A copy in which nbgrader finds what to cut out, what to run as a test, and what each is worth.
@@ -50,7 +60,7 @@ def assignment(notebook: NotebookNode, checks: Sequence[Check] = ()) -> Notebook
     source = without_outputs(notebook)
     solved = [exercise for exercise in exercises(notebook) if exercise.places]
     if strange := {check.exercise for check in checks} - {exercise.number for exercise in solved}:
-        raise BertologyError(f"{CHECKS}: there is no exercise {min(strange)} with a solution in this chapter.")
+        raise BertologyError(f"{CHECKS}: no exercise {min(strange)} with a solution is in “{title(notebook)}”.")
     parts = {place: [cell] for place, cell in enumerate(source.cells)}
     for exercise in solved:
         own = {place: list(_parts(source.cells[place])) for place in exercise.places}

@@ -2,7 +2,7 @@
 
 An exercise is a heading `Exercise n: title`; its solutions are the cells tagged `solution` below it, and what checks an
 answer is the end of such a cell from `# Check` on, or a cell tagged `check`. Depends on `bibliography` for the names of
-studies.
+studies and on `project` for those of chapters.
 """
 
 import copy
@@ -16,8 +16,9 @@ from nbformat import NotebookNode
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bertology_utils.bibliography import load_references, short_name
-from bertology_utils.errors import BertologyError, first_fault
+from bertology_utils.errors import BertologyError, first_fault, unknown
 from bertology_utils.files import read_yaml
+from bertology_utils.project import chapters
 
 SOLUTION = "solution"
 CHECK = "check"
@@ -72,14 +73,18 @@ def split_check(cell: NotebookNode) -> tuple[str, str]:
 def read_by_chapter(root: Path, path: Path, kind: type[Entry]) -> Mapping[str, Sequence[Entry]]:
     """What the file `path` of the book adds to its chapters: lists of one kind of entry; none without the file.
 
-    Raises BertologyError: the place that is wrong.
+    Raises BertologyError: the place that is wrong, or a chapter that the book does not have.
     """
     if not (root / path).is_file():
         return {}
     try:
-        return TypeAdapter(dict[str, list[kind]]).validate_python(read_yaml(root / path) or {})
+        found = TypeAdapter(dict[str, list[kind]]).validate_python(read_yaml(root / path) or {})
     except ValidationError as error:
         raise BertologyError(f"{path}: {', '.join(first_fault(error))}") from None
+    known = chapters(root)
+    if strange := [name for name in found if name not in known]:
+        raise BertologyError(f"{path}: {unknown('chapter', strange[0], known)}")
+    return found
 
 
 def sections(source: str) -> Iterator[str]:
@@ -149,6 +154,15 @@ def open_questions(notebook: NotebookNode) -> list[str]:
     """The items of the section of this name."""
     texts = (part for cell in notebook.cells if cell.cell_type == "markdown" for part in sections(cell.source))
     return [item for part in texts if part.startswith(OPEN) for item in _items(part)]
+
+
+def with_names(notebook: NotebookNode) -> NotebookNode:
+    """A copy that stands outside of the book: its Markdown names studies instead of citing them."""
+    named = copy.deepcopy(notebook)
+    for cell in named.cells:
+        if cell.cell_type == "markdown":
+            cell.source = CITATION.sub(_named, cell.source)
+    return named
 
 
 def plain(text: str) -> str:

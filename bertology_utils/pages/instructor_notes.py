@@ -80,7 +80,7 @@ def control(claim: Claim) -> str:
     """What is kept from explaining the result, in the words that the page defines: ability, twin, no twin."""
     ability = f"Ability: {in_words(claim.given)}. " if claim.given else ""
     if claim.checks:
-        return f"{ability}No twin: it checks {claim.checks}."
+        return f"{ability}No twin. Checked: {claim.checks}."
     if not claim.specific:
         return f"{ability}No twin: it may hold for any weights."
     return f"{ability}Twin{', unless it fails the condition too' * claim.failure}."

@@ -83,9 +83,9 @@ def headline(rows: Sequence[Row], link: Link) -> str:
 def twin_figure(model: tallies.Tally, twins: tallies.Tally) -> str:
     """Bars: verdicts on the claims about training, of the trained model and of its untrained control."""
     said = (
-        f"Of {model.tested} claims about what training teaches, {model.replicate} replicate specifically. Of "
-        f"{twins.tested} that untrained networks were judged on too, these meet {twins.counts[NOT_SPECIFIC]}, "
-        "and training is not why."
+        f"Of {model.tested} claims about what training teaches, {model.replicate} replicate specifically. Untrained "
+        f"networks meet {twins.counts[NOT_SPECIFIC]} of the {twins.tested} that they were judged on too: of these "
+        "training is not the reason."
     )
     return share_figure({"Trained": model.counts, "Untrained": twins.counts}, said) if model.tested else ""
 

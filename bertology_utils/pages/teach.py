@@ -7,7 +7,7 @@ exercise. What is removed from the student's notebook is exactly what the gradin
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import nbformat
@@ -28,6 +28,7 @@ from bertology_utils.pages.chapter_text import (
     split_check,
     tags,
     title,
+    with_names,
     without_outputs,
 )
 from bertology_utils.pages.colab import setup_cell
@@ -39,16 +40,22 @@ NOT_SHOWN = {"parameters", "injected-parameters", "remove-cell", SOLUTION}
 CLOSING = "chapter.close()"
 
 
-def student_version(notebook: NotebookNode, setup: str | None = None) -> NotebookNode:
+def student_version(
+    notebook: NotebookNode, setup: str | None = None, checks: Sequence[assignments.Check] = ()
+) -> NotebookNode:
     """A copy without solutions and outputs; a place for the answer, and the check if there is one, stand instead.
 
-    The code `setup`, if any, comes first.
+    The first place of an exercise with a hidden test says what its answer leaves. The code `setup` comes first.
     """
     student = without_outputs(notebook)
     for cell in student.cells:
         if SOLUTION in tags(cell):
             cell.metadata["tags"] = ["answer"]
             cell.source = _placeholder(cell)
+    first = {exercise.number: exercise.places[0] for exercise in exercises(notebook) if exercise.places}
+    for check in checks:
+        place = student.cells[first[check.exercise]]
+        place.source = place.source.replace(PLACEHOLDER, f"{PLACEHOLDER}\n# It leaves {check.leave}", 1)
     if setup:
         student.cells.insert(0, new_code_cell(setup, id="setup"))
     return student
@@ -129,12 +136,14 @@ def teach(root: Path, names: list[str] | None = None, out: Path | None = None) -
     if not (settings := course / "nbgrader_config.py").exists():  # a teacher's own stay
         write_text(settings, assignments.CONFIG)
     for name in wanted:
-        source = read_chapter(root / "notebooks" / f"{name}.ipynb")
-        write_text(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source, setup)))
-        write_text(folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(executed(root, name) or source)))
+        source = with_names(read_chapter(root / "notebooks" / f"{name}.ipynb"))
+        assignment = assignments.assignment(source, own := checks.get(name, ()))
+        write_text(folder / "student" / f"{name}.ipynb", nbformat.writes(student_version(source, setup, own)))
+        write_text(
+            folder / "slides" / f"{name}.ipynb", nbformat.writes(slides(with_names(executed(root, name) or source)))
+        )
         write_text(folder / "grading-key" / f"{name}.md", grading_key(name, source))
         notes = instructor_notes(name, source, misreadings.get(name, ()))
         write_text(folder / "instructor-notes" / f"{name}.md", notes)
-        assignment = assignments.assignment(source, checks.get(name, ()))
         write_text(course / "source" / name / f"{name}.ipynb", nbformat.writes(assignment))
         yield name, exercises(source)

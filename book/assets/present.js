@@ -1,5 +1,6 @@
 // A chapter as slides, from the page itself and without a library: one heading a slide, with all that works on the page, code
-// on demand. The arrows to the left and right turn, the others scroll, Escape ends; `#present` in the address begins at once.
+// on demand. The arrows to the left and right turn, the others scroll, Escape ends; Page Down and Page Up, which a clicker sends, scroll
+// first and turn at the end of a slide. `#present` in the address begins at once.
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector("article"), slides = [...article.querySelectorAll("section:has(> :is(h1, h2, h3, h4))")], page = document.documentElement;
   const said = Object.assign(document.createElement("p"), { className: "present-place", role: "status" });
@@ -32,7 +33,8 @@ document.addEventListener("DOMContentLoaded", () => {
 
   document.addEventListener("keydown", (event) => {
     if (place < 0 || event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea, [role=grid], [role=group]")) return;
-    const act = { ArrowRight: () => show(place + 1), ArrowLeft: () => show(place - 1), Escape: end }[event.key];
+    const [next, back] = [() => show(place + 1), () => show(place - 1)], below = page.scrollHeight - innerHeight - scrollY;
+    const act = { ArrowRight: next, ArrowLeft: back, Escape: end, PageDown: below < 2 && next, PageUp: scrollY < 2 && back }[event.key];
     if (act) { event.preventDefault(); act(); }
   });
   for (const slide of slides) slide.classList.add("present-part");

@@ -213,7 +213,7 @@ def test_a_row_has_all_that_decides(rows):
 def test_an_open_row_says_what_would_settle_it_and_a_check_what_it_checks():
     entries = [{"id": "one", "results": [result("underpowered", needs="about 80 <units>", lead=None)]}]
     html = ledger_table.ledger_table(contents.rows_of(entries, [claim("one", checks="the size")]), {}, link)
-    assert "would settle it: about 80 &lt;units&gt;" in html and "checks the size" in html
+    assert "would settle it: about 80 &lt;units&gt;" in html and "checked: the size" in html
 
 
 def test_results_from_recorded_intervals_are_marked():
@@ -255,7 +255,7 @@ def test_headlines_count_claims_about_training_and_the_rest_by_itself():
     assert (checks.replicate, checks.tested, checks.counts["contradicts"]) == (1, 2, 1)
     html = ledger_table.headline(tallied(), link)
     assert Balance(html).open == [] and "1 of 3</span> tested claims about training" in html
-    assert "0 of 2 replicate" in html and "1 of 2 hold" in html
+    assert "1 of the 3 tests were amended" in html and "0 of 2 replicate" in html and "1 of 2 hold" in html
 
 
 def test_untrained_networks_never_replicate_but_may_meet_a_prediction():

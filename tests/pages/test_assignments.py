@@ -102,6 +102,10 @@ def test_the_command_writes_a_course_and_tells_of_mistakes(tmp_path, capsys):
     add_notebook(root, "syntax", "1 + 1")
     write_text(root / CHECKS, "attention: [{exercise: 3, leave: '`product`', code: assert product == 42}]")
     list(teach(root, out=out))
+    student = read_chapter(out / "student" / "attention.ipynb")
+    assert [cell.source for cell in student.cells if "`product`" in cell.source] == [
+        "# Your answer\n# It leaves `product`"
+    ]
     settings = out / "nbgrader" / "nbgrader_config.py"
     source = read_chapter(out / "nbgrader" / "source" / "attention" / "attention.ipynb")
     assert "exercise-3-check-3" in graded(source) and "# Your answer" in settings.read_text("utf-8")
@@ -110,5 +114,7 @@ def test_the_command_writes_a_course_and_tells_of_mistakes(tmp_path, capsys):
     assert list(teach(root, out=out)) and settings.read_text("utf-8") == "# a teacher's own"
     write_text(root / CHECKS, "attention: [{exercise: 3, leave: product}]")
     assert cli.main(["teach", "--root", str(root)]) == 1 and "attention.0.code" in capsys.readouterr().err
-    with pytest.raises(BertologyError, match="no exercise 4 with a solution"):
+    write_text(root / CHECKS, "attention: [{exercise: 3, leave: '`product`', code: 'assert (product'}]")
+    assert cli.main(["teach", "--root", str(root)]) == 1 and "no Python, line 1" in capsys.readouterr().err
+    with pytest.raises(BertologyError, match="no exercise 4 with a solution is in “Do heads count"):
         assignment(chapter(), [HIDDEN.model_copy(update={"exercise": 4})])

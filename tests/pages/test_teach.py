@@ -108,7 +108,7 @@ def test_a_control_is_told_by_what_it_rules_out():
     assert control(claim("one")) == "Twin."
     failing = claim("one").model_copy(update={"given": "a > b by 0.1", "failure": True})
     assert control(failing) == "Ability: *a* lies above *b*, by at least 0.1. Twin, unless it fails the condition too."
-    assert control(claim("one").model_copy(update={"checks": "a count"})) == "No twin: it checks a count."
+    assert control(claim("one").model_copy(update={"checks": "a count"})) == "No twin. Checked: a count."
     assert control(claim("one").model_copy(update={"specific": False})).startswith("No twin: it may hold")
 
 
@@ -188,6 +188,18 @@ def test_the_command_writes_five_files_a_chapter_and_no_parts(root, capsys):
     assert (root / "_build" / "teaching" / "student" / "syntax.ipynb").is_file()
 
 
+def test_what_leaves_the_book_names_its_studies(root):
+    cells = [
+        new_markdown_cell(
+            "# So {cite:t}`clark2019what` say\n\n## Exercises\n\n### Exercise 1: Ask\n\n{cite}`clark2019what`"
+        )
+    ]
+    nbformat.write(new_notebook(cells=cells), root / "notebooks" / "attention.ipynb")
+    list(teach(root, ["attention"]))
+    written = [path.read_text("utf-8") for path in (root / "_build" / "teaching").rglob("attention.*")]
+    assert len(written) == 5 and all("Clark et al. 2019" in text and "{cite" not in text for text in written)
+
+
 def test_students_of_a_published_book_may_begin_in_colab(root):
     options = "{html_theme_options: {repository_url: 'https://github.com/someone/book'}}"
     (root / "_config.yml").write_text(f"sphinx: {{config: {options}}}")
@@ -204,6 +216,8 @@ def test_mistakes_are_told_and_leave_nothing(root, capsys):
     (root / MISREADINGS).write_text("syntax: [{says: It counts.}]")
     with pytest.raises(BertologyError, match=re.escape("syntax.0.reply")):
         list(teach(root))
+    (root / MISREADINGS).write_text("sintax: [{says: It counts., reply: Does the twin?}]")
+    assert cli.main(["teach", "--root", str(root)]) == 1 and "Did you mean syntax?" in capsys.readouterr().err
     (root / MISREADINGS).write_text("syntax: [{says: It counts., reply: Does the twin?}]")
     assert list(teach(root, ["syntax"])) and "Does the twin?" in notes_of(root, "syntax")
     (root / "notebooks" / "syntax.ipynb").write_text("{}")
