@@ -94,6 +94,7 @@ class Chapter:
         *claims: str,
         eager: bool = False,
         twins: int = 1,
+        seeds: Sequence[int] | None = None,
         after: Runs | Absent | None = None,
     ) -> Runs | Absent:
         """Runs one closure on the specimen and on its untrained twin; where it is absent for one, all is.
@@ -103,16 +104,21 @@ class Chapter:
             eager: whether it reads attention maps; claims that require these say so themselves.
             twins: how many untrained twins, each with other weights: five where a measurement is cheap. A smoke run
                 has one.
+            seeds: of the closure, which gets them as `seeds`: all for the model, and one for each of as many twins, so
+                that several untrained networks cost no more than one. `Runs.pooled` makes them one control again.
             after: an earlier measurement, of which the closure gets the same side as a second argument.
         """
         if absent := self.absent(*claims) or absent_in(after):
             return absent
         eager = eager or any("attention maps" in claim_by_id(claim).requires for claim in claims)
         pair = (self.eager, self.eager_twin) if eager else (self.specimen, self.twin)
-        count = 1 if self.profile == "smoke" else twins
+        count = len(seeds) if seeds else 1 if self.profile == "smoke" else twins
         specimens = (*pair, *self._other_twins(count, eager))
         earlier = [] if after is None else [(after.model, after.twin, *after.others)]
-        return Runs.of(*map(asked(evaluate), specimens, *earlier))
+        if seeds is None:
+            return Runs.of(*map(asked(evaluate), specimens, *earlier))
+        one_each = [list(seeds), *([seed] for seed in seeds)]
+        return Runs.of(*map(asked(lambda *sides: evaluate(*sides[1:], seeds=sides[0])), one_each, specimens, *earlier))
 
     def _other_twins(self, count: int, eager: bool) -> Iterator[Specimen]:
         for i in range(1, count):
@@ -152,7 +158,7 @@ class Chapter:
             self.not_testable(identity, absent.reason)
             return absent
         samples = runs.model if isinstance(runs, Runs) else runs
-        twins = (runs.twin, *runs.others) if isinstance(runs, Runs) else (control,)
+        twins = runs.controls if isinstance(runs, Runs) else [control]
         if None in twins:
             raise BertologyError(f"The claim '{identity}' is tested without a control.")
         used = asked(lambda: [needed(claim, own) for own in (samples, *twins)])()

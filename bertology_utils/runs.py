@@ -1,6 +1,6 @@
 """What one closure measured on a model and on its untrained twins, which draws itself and fills sentences with numbers.
 
-Depends on `figures`, `absent` and the claims (what a study's own figure showed stands with its claim).
+Depends on `figures`, `samples`, `absent` and the claims (what a study's own figure showed stands with its claim).
 """
 
 import string
@@ -12,7 +12,9 @@ import numpy as np
 
 from bertology_utils import figures
 from bertology_utils.absent import Absent, absent_in, asked
+from bertology_utils.errors import BertologyError
 from bertology_utils.figures import Figure
+from bertology_utils.samples import like
 from bertology_utils.verdicts.claims import claim_by_id
 
 TWIN = "twin"
@@ -20,28 +22,47 @@ TWIN = "twin"
 
 @dataclass(frozen=True)
 class Runs:
-    """What one closure measured on the specimen, on its untrained twin, and on further untrained twins."""
+    """What one closure measured on the specimen, on its untrained twin, and on further untrained twins.
+
+    `networks` is how many untrained networks stand in `twin`, one behind each of its seeds; see `pooled`.
+    """
 
     model: Any
     twin: Any
     others: tuple[Any, ...] = ()
+    networks: int = 1
 
     def _ipython_display_(self) -> None:
         """A cell that ends with it shows nothing: figures and sentences show what it holds."""
 
     def map(self, function: Callable[[Any], Any]) -> "Runs | Absent":
         """A function of each side; where it is absent for one, all is."""
-        return Runs.of(*map(asked(function), (self.model, self.twin, *self.others)))
+        return Runs.of(*map(asked(function), (self.model, self.twin, *self.others)), networks=self.networks)
+
+    def pooled(self) -> "Runs | Absent":
+        """Twins that ran one seed each, as the seeds of one control: samples (1, ...) of each to (twins, ...)."""
+        twins = (self.twin, *self.others)
+        return Runs.of(self.model, _as_seeds(twins), networks=len(twins))
+
+    @property
+    def controls(self) -> list[Any]:
+        """The samples of each untrained network."""
+        if self.networks == 1 or not all(_has_row(part, self.networks) for part in self.twin.values()):
+            return [self.twin, *self.others]
+        return [
+            {name: part[i : i + 1] if np.ndim(part) else part for name, part in self.twin.items()}
+            for i in range(self.networks)
+        ]
 
     def __getitem__(self, name: Any) -> "Runs | Absent":
         """One sample of each side, or one part of a sample."""
         return self.map(lambda side: side[name])
 
     @classmethod
-    def of(cls, *sides: Any) -> "Runs | Absent":
+    def of(cls, *sides: Any, networks: int = 1) -> "Runs | Absent":
         """The model's side, its twin's and those of further twins; where one is absent, all is."""
         model, twin, *others = sides
-        return next((side for side in sides if isinstance(side, Absent)), cls(model, twin, tuple(others)))
+        return next((side for side in sides if isinstance(side, Absent)), cls(model, twin, tuple(others), networks))
 
     @classmethod
     def joined(cls, **named: Any) -> "Runs | Absent":
@@ -57,7 +78,8 @@ class Runs:
             return {name: pick(runs) if isinstance(runs, cls) else runs for name, runs in named.items()}
 
         others = tuple(side(lambda runs, i=i: runs.others[i]) for i in range(count))
-        return cls(side(lambda runs: runs.model), side(lambda runs: runs.twin), others)
+        networks = min((runs.networks for runs in named.values() if isinstance(runs, cls)), default=1)
+        return cls(side(lambda runs: runs.model), side(lambda runs: runs.twin), others, networks)
 
     @classmethod
     def together(cls, *runs: "Runs | Absent") -> "Runs | Absent":
@@ -112,6 +134,28 @@ class Runs:
     def _caption(self, caption: str, claim: str, here: str, numbers: Mapping[str, Any] | None = None) -> str:
         study = claim_by_id(claim).figure or "" if claim else ""
         return " ".join(filter(None, (filled(text, self, **(numbers or {})) for text in (caption, study, here))))
+
+
+def _as_seeds(twins: tuple[Any, ...]) -> Any:
+    """Samples (1, ...) of several twins one above the other, in nested mappings too; of what is alike for all, one.
+
+    Raises BertologyError: a sample that differs between twins and has no row for the seed.
+    """
+    first, *rest = twins
+    if absent := absent_in(twins):
+        return absent
+    if isinstance(first, Mapping):
+        return {name: _as_seeds(tuple(twin[name] for twin in twins)) for name in first}
+    if np.ndim(first) > 1 and {len(twin) for twin in twins} == {1}:
+        return like(first, np.concatenate(twins))
+    if all(np.array_equal(first, other) for other in rest):
+        return first
+    raise BertologyError(f"Twins of one seed each are pooled by rows; a sample of shape {np.shape(first)} has none.")
+
+
+def _has_row(sample: Any, seeds: int) -> bool:
+    """Whether a sample is exact or has a row for each of the seeds."""
+    return np.ndim(sample) == 0 or (np.ndim(sample) == 2 and len(sample) == seeds)
 
 
 def _sides(name: str, one: Runs) -> Iterator[tuple[str, Any]]:

@@ -91,6 +91,19 @@ def test_further_twins_are_measured_with_other_weights_and_judged_together(chapt
     assert result["lead"]["twins"] == 3 and len(result["control_samples"]) == 3 and result["verdict"] == "replicates"
 
 
+def test_seeds_of_the_control_are_networks_of_their_own_and_count_as_such(chapter):
+    def values(specimen, seeds):
+        first = next(specimen.model.parameters()).detach().double().mean().item()
+        return {"seed": np.array([[float(s)] for s in seeds]), "first": np.full((len(seeds), 4), first)}
+
+    runs = chapter.measure(values, seeds=range(3, 6)).pooled()
+    assert runs.model["seed"].ravel().tolist() == runs.twin["seed"].ravel().tolist() == [3, 4, 5]
+    assert len(set(runs.model["first"][:, 0])) == 1 and len(set(runs.twin["first"][:, 0])) == 3
+    predicting(chapter, prediction="seed > 1")
+    chapter.test("sva-in-cloze", runs)
+    assert len(chapter.results[0]["control_samples"]) == chapter.results[0]["lead"]["twins"] == 3
+
+
 def test_a_smoke_run_has_one_twin(chapter):
     assert chapter.measure(lambda specimen: specimen.name, twins=5).others == ()
 

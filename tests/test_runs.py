@@ -7,6 +7,7 @@ from bertology_utils import figures
 from bertology_utils.absent import Absent, absent_in
 from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.runs import Runs, filled
+from bertology_utils.samples import by_unit
 
 LAYERS = np.linspace(0, 1, 5)
 RUNS = Runs({"best": np.array([0.5, 0.7]), "layers": LAYERS}, {"best": np.array([0.1, 0.3]), "layers": LAYERS[::-1]})
@@ -87,3 +88,21 @@ def test_nothing_absent_is_drawn_or_told():
     assert figures.bars({"a": 1.0, "b": ABSENT}) is None and figures.layer_lines({"a": ABSENT.model["x"]}) is None
     assert f"{ABSENT.model:.2f}" == "–" and list(ABSENT) == []
     assert absent_in({"a": [1, {"b": ABSENT}]}) is ABSENT and absent_in([1, "a", None]) is None
+
+
+def test_twins_of_one_seed_each_are_one_control_and_are_told_apart_when_it_is_judged():
+    units = [by_unit(np.eye(6)[i][None], list("aabbcc")) for i in range(3)]
+    pooled = Runs({"x": np.ones((3, 3)), "bar": 0.5}, *_apart({"x": u, "bar": 0.5} for u in units)).pooled()
+    assert pooled.twin["x"].shape == (3, 3) and pooled.twin["x"].items == 6 and pooled.others == ()
+    shifted = Runs.joined(x=pooled["x"], bar=0.25)
+    assert [float(c["x"].sum()) for c in shifted.controls] == [float(u.sum()) for u in units]
+    assert [c["bar"] for c in shifted.controls] == [0.25] * 3
+    averaged = pooled.map(lambda side: {"x": side["x"].mean(0)})
+    assert len(averaged.controls) == 1  # seeds that are gone cannot be told apart
+    with pytest.raises(BertologyError, match="has none"):
+        Runs(1, np.zeros(2), (np.ones(2),)).pooled()
+
+
+def _apart(sides):
+    first, *rest = sides
+    return first, tuple(rest)
