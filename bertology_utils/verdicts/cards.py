@@ -15,7 +15,8 @@ from bertology_utils.files import read_yaml
 from bertology_utils.statistics import short_ends
 from bertology_utils.templates import counted, render
 from bertology_utils.verdicts.claims import Claim
-from bertology_utils.verdicts.predictions import Contrast, Judgement, absence_factor, as_published
+from bertology_utils.verdicts.leads import Contrast
+from bertology_utils.verdicts.predictions import Judgement, absence_factor, as_published
 
 AMENDED = re.compile(r"Amended (\d{4}-\d\d-\d\d), when results were known: ")
 

@@ -20,7 +20,8 @@ from bertology_utils.errors import BertologyError, first_fault, unknown
 from bertology_utils.files import read_json, read_yaml
 from bertology_utils.samples import packed, unpacked
 from bertology_utils.statistics import Measurement
-from bertology_utils.verdicts.predictions import ROUNDING, contrast, parse, readable, stacked
+from bertology_utils.verdicts.leads import contrast, stacked
+from bertology_utils.verdicts.predictions import ROUNDING, parse, readable
 
 CONFLICTS = Path(__file__).with_name("conflicts.yaml")
 KINDS = ("contradiction", "tension", "method", "caveat", "reading")

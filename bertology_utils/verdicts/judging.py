@@ -1,4 +1,4 @@
-"""A claim judged on what was measured, now or when it was recorded. Depends on `predictions` and `samples`.
+"""A claim judged on what was measured, now or when it was recorded. Depends on `leads`, `predictions` and `samples`.
 
 A record keeps the samples that its claim was judged on, so that another estimator or another bar judges them again
 without measuring. Records from before 2026-11-26 hold intervals only: their clauses are moved to the bars of today
@@ -7,7 +7,7 @@ where the same two sides are compared, and their intervals stay the wider ones o
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -19,21 +19,18 @@ from bertology_utils.estimation import proportion_interval
 from bertology_utils.samples import unpacked
 from bertology_utils.verdicts.claims import Claim
 from bertology_utils.verdicts.formulas import Clause, clauses_of
+from bertology_utils.verdicts.leads import Contrast, contrast, stacked
 from bertology_utils.verdicts.predictions import (
+    NOT_SPECIFIC,
     REACH,
+    REPLICATES,
     ClauseResult,
-    Contrast,
     Judgement,
     Prediction,
     concluded,
-    contrast,
     judge,
-    judged_fields,
     outcome,
     parse,
-    stacked,
-    verdict,
-    without_say,
 )
 
 FEWEST = 3  # twins of which each may stand in the model's place
@@ -86,6 +83,43 @@ def _judged(claim: Claim, samples: Mapping[str, Any], twins: Sequence[Mapping[st
     ability = given if claim.failure else None
     lead = contrast(prediction, ability, samples, twins) if claim.specific else None
     return Tested(verdict(model, control, lead, claim.specific), model, control, lead)
+
+
+def verdict(model: Judgement, twins: Judgement, lead: Contrast | None, specific: bool) -> str:
+    """The verdict on a claim. One about what training teaches replicates only if the twins do not, and the model leads
+    them by a tested difference."""
+    if not specific or model.verdict != REPLICATES:
+        return model.verdict
+    shown = lead is not None and lead.shown and twins.verdict != REPLICATES
+    return REPLICATES if shown else NOT_SPECIFIC
+
+
+def without_say(control: Judgement, failure: bool) -> Judgement:
+    """Of a control: what it does counts though it fails its positive control, unless the claim is of a failure."""
+    return control if failure or not control.clauses else replace(control, reason="", stopped="")
+
+
+def judged_fields(model: Judgement, twins: Judgement, lead: Contrast | None = None) -> dict[str, Any]:
+    """The fields of a result that its judgements fill; `measured` to `ci_high` are of the deciding clause."""
+    place = model.deciding
+    clause = None if place is None else model.clauses[place]
+    return {
+        "measured": clause and clause.left,
+        "control": twins.clauses[place].left if clause and twins.clauses else None,
+        "difference": clause and clause.effect,
+        "ci_low": clause and clause.low,
+        "ci_high": clause and clause.high,
+        "smallest": clause and clause.smallest,
+        "p": clause and model.p,
+        "needs": next((c.needs for c in model.conditions if not c.passed), clause and clause.needs),
+        "model_verdict": clause and model.verdict,
+        "control_verdict": clause and twins.verdict,
+        "lead": lead and asdict(lead),
+        "clauses": [asdict(c) for c in model.clauses],
+        "control_clauses": [asdict(c) for c in twins.clauses],
+        "conditions": [asdict(c) for c in model.conditions],
+        "control_conditions": [asdict(c) for c in twins.conditions],
+    }
 
 
 def _predictions(claim: Claim) -> tuple[Prediction, Prediction | None]:
