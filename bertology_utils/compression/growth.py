@@ -102,17 +102,24 @@ class Growth:
     losses: (models, sentences), nats a masked piece; judged: construction -> (models, pairs), is the word that the pair
     is about likelier in the grammatical sentence (goldberg2019assessing)? Pairs with unknown words are left out.
     words: construction -> the two forms that each pair is about; pairs share them.
+    alone: the same judgements of these words without their sentences.
     """
 
     names: tuple[str, ...]
     losses: np.ndarray
     judged: dict[str, np.ndarray]
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    alone: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def pairs(self) -> np.ndarray:
         """All judgements (models, pairs of all constructions)."""
         return np.concatenate(list(self.judged.values()), axis=1)
+
+    @property
+    def guesses(self) -> float:
+        """How often the last model's more usual word would be right, on average of all pairs."""
+        return float(np.concatenate([judged[-1] for judged in self.alone.values()]).mean())
 
     def known(self, index: int = -1) -> list[str]:
         """Constructions that the model at `index` judges above chance: the lower end of its interval is over a half."""
@@ -138,9 +145,13 @@ class Growth:
         return by_unit(list(found.values()), list(map(phenomenon, found)))
 
     def two_largest(self) -> dict[str, UnitSamples]:
-        """Judgements of agreement by the last two models, `smaller` and `larger`; samples over word forms."""
-        last_two = zip(("smaller", "larger"), self.judged["agreement"][-2:], strict=True)
-        return {name: by_unit(judged, self.words["agreement"]) for name, judged in last_two}
+        """Judgements of agreement by the last two models, `smaller` and `larger`, and `alone` of the larger one's words
+        without their sentences; samples over word forms."""
+        rows = (*self.judged["agreement"][-2:], self.alone["agreement"][-1])
+        return {
+            name: by_unit(judged, self.words["agreement"])
+            for name, judged in zip(("smaller", "larger", "alone"), rows, strict=True)
+        }
 
     @property
     def knowledge(self) -> str:
@@ -156,18 +167,21 @@ class Growth:
 def measure(names: Sequence[str], sentences: Sequence[Sequence[str]], by_construction: Constructions) -> Growth:
     """Loads one member after another and measures it; `random:` names give their untrained twins."""
     found = [_measured(load(name), sentences, by_construction) for name in names]
-    judged = {kind: np.stack([preferred(scores[kind]) for _, scores in found]) for kind in by_construction}
+    judged, alone = (
+        {kind: np.stack([preferred(sides[place][kind]) for sides in found]) for kind in by_construction}
+        for place in (1, 2)
+    )
     words = {
         kind: tuple(pair.forms for pair, known in zip(pairs, found[0][1][kind].covered, strict=True) if known)
         for kind, pairs in by_construction.items()
     }
-    return Growth(tuple(names), np.stack([losses for losses, _ in found]), judged, words)
+    return Growth(tuple(names), np.stack([losses for losses, *_ in found]), judged, words, alone)
 
 
-def _measured(specimen: Specimen, sentences, by_construction: Constructions) -> tuple[np.ndarray, dict]:
-    return mlm_losses(specimen, sentences), {
-        kind: focus_preference(specimen, pairs) for kind, pairs in by_construction.items()
-    }
+def _measured(specimen: Specimen, sentences, by_construction: Constructions) -> tuple[np.ndarray, dict, dict]:
+    whole = {kind: focus_preference(specimen, pairs) for kind, pairs in by_construction.items()}
+    alone = {kind: focus_preference(specimen, [p.alone for p in pairs]) for kind, pairs in by_construction.items()}
+    return mlm_losses(specimen, sentences), whole, alone
 
 
 def subjects_found(names: Mapping[str, str], train: int, test: int, seed: int = 0, **fit) -> dict[str, UnitSamples]:

@@ -35,6 +35,12 @@ class MinimalPair:
         """The two words at the focus in one order, whichever of them is right: what pairs of one verb share."""
         return "/".join(sorted({self.good[self.focus], self.bad[self.focus]}))
 
+    @property
+    def alone(self) -> "MinimalPair":
+        """The two words without their sentences: which of them is more usual where nothing tells."""
+        sides = ((side[self.focus], ".") for side in (self.good, self.bad))
+        return MinimalPair(*sides, 0, self.phenomenon, self.condition)
+
     def differing(self) -> tuple[int, ...]:
         """The positions at which the two sentences differ (they are equally long)."""
         return tuple(i for i, (good, bad) in enumerate(zip(self.good, self.bad, strict=True)) if good != bad)

@@ -279,9 +279,9 @@ def agreement_pairs_of(sentences: Sequence[Sentence]) -> list[MinimalPair]:
     return pairs
 
 
-def agreement(models: Sequence[Specimen], sentences: Sequence[Sentence]) -> np.ndarray:
-    """Is the right number preferred at the masked verb? (seeds, pairs)."""
-    pairs = agreement_pairs_of(sentences)
+def agreement(models: Sequence[Specimen], sentences: Sequence[Sentence], alone: bool = False) -> np.ndarray:
+    """Is the right number preferred at the masked verb, in its sentence or `alone`? (seeds, pairs)."""
+    pairs = [pair.alone if alone else pair for pair in agreement_pairs_of(sentences)]
     return np.stack([preferred(focus_preference(model, pairs)) for model in models])
 
 

@@ -11,6 +11,7 @@ from bertology_utils.absent import Absent
 from bertology_utils.compression import growth
 from bertology_utils.compression.scorecard import count, prune_everywhere
 from bertology_utils.errors import BertologyError
+from bertology_utils.instruments.cloze import word_log_probability
 from bertology_utils.language.short_pairs import FRAMES
 from bertology_utils.models import add_checkpoint, load
 from bertology_utils.tuning.mlm_training import mlm_losses
@@ -59,9 +60,11 @@ def test_the_two_largest_are_the_last_two_and_their_units_are_word_forms():
         np.zeros((3, 1)),
         {"agreement": np.array([[0, 0], [0, 1], [1, 1]])},
         {"agreement": ("is", "was")},
+        {"agreement": np.array([[0, 0], [0, 0], [0, 1]])},
     )
     pair = found.two_largest()
     assert pair["smaller"].mean() == 0.5 and pair["larger"].mean() == 1 and len(pair["larger"]) == 2
+    assert pair["alone"].mean() == 0.5
     assert found.knowledge == "a above chance in 0; b above chance in 0; c above chance in 0"
 
 
@@ -169,3 +172,17 @@ def test_constructions_of_one_phenomenon_are_one_unit():
     found = made([[1], [1]], **dict(zip(names, (rising, rising, falling), strict=True)))
     samples = found.larger_better_samples()
     assert samples.shape == (2,) and samples.mean() == pytest.approx(2 / 3)
+
+
+def test_what_the_more_usual_word_would_get_stands_beside_what_sentences_tell(tiny_folder):
+    asked = {"agreement": growth.constructions(3)["agreement"]}
+    found = growth.measure([str(tiny_folder)] * 2, SENTENCES, asked)
+    specimen = load(str(tiny_folder))
+    for pair, right in zip(asked["agreement"], found.alone["agreement"][0], strict=True):
+        good, bad = (masked_log_probability(specimen, side[pair.focus]) for side in (pair.good, pair.bad))
+        assert right == (good > bad)
+    assert found.guesses == found.alone["agreement"][-1].mean() == found.two_largest()["alone"].mean()
+
+
+def masked_log_probability(specimen, word):
+    return float(word_log_probability(specimen, [("x", ".")], [0], [[word]]).log_probabilities[0, 0])

@@ -175,9 +175,9 @@ class Laboratory:
             return crosslingual.lexical_retrieval(self.held_out, self._translated(pair))
         return np.stack([self.counting(language) for language in pair])
 
-    def agreement(self, models: Models) -> np.ndarray:
-        """Is the right number preferred at the masked verb of an English sentence that was not read? (seeds, verbs)."""
-        return tiny_pretraining.agreement(models, self.language[self.read_size :])
+    def agreement(self, models: Models, alone: bool = False) -> np.ndarray:
+        """Is the right number preferred at the masked verb of unread English sentences, or `alone`? (seeds, verbs)."""
+        return tiny_pretraining.agreement(models, self.language[self.read_size :], alone)
 
     def tagging(self, read: int, asked: int) -> "Tagging":
         """The transfer of a tagger that is trained on the first English sentences."""

@@ -26,8 +26,9 @@ BE = ("is", "are", "was", "were")
 def by_attractors(specimen: Specimen, n: int, few: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Agreement by number of attractors, with two baselines that need no syntax (goldberg2019assessing).
 
-    Keys `attractors_0` ... `attractors_3`, `nonsense`, `agreeing` (one noun of the same number between), `unigram`
-    (which form the model prefers without any context): at most `n` covered pairs, or `few` where a noun stands between,
+    Keys `attractors_0` ... `attractors_3`, `nonsense`, `agreeing` (one noun of the same number between), `unigram` and
+    `nonsense_unigram` (which form the model prefers without any context; both are single pieces, so that frequency
+    says the same and length nothing): at most `n` covered pairs, or `few` where a noun stands between,
     as samples over what they are made of (`unit_of`). Generated pairs ask each verb with subjects of either number, so
     that the more usual form is right in one half. `meaningful` and `nonsense_alike` may be compared, as in `_alike`.
     `copulas`: *be* alone, which has a form for each number, 0/1 over pairs; `coverage (sets,)` is the share of the
@@ -46,7 +47,8 @@ def by_attractors(specimen: Specimen, n: int, few: int, seed: int = 0, source: s
     right = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
     found = {name: _over_units(values, sets[name]) for name, values in right.items()}
     plain = sets["attractors_0"]
-    found["unigram"] = _over_units(context_free(specimen, plain), plain)
+    for name, pairs in (("unigram", plain), ("nonsense_unigram", sets["nonsense"])):
+        found[name] = _over_units(preferences(specimen, [pair.alone for pair in pairs]), pairs)
     drawn = agreement_pairs(few // 2, seed=seed, split="test") if source == EMBEDDED else plain
     found["copulas"] = preferences(specimen, [pair for pair in drawn if _is_copular(pair)])
     found |= _originals_and_nonsense(specimen, sets["nonsense"]) if source == "gulordava" else _alike(right, sets)
@@ -122,13 +124,6 @@ def _covered(specimen: Specimen, drawn: Sequence[MinimalPair]) -> tuple[list[Min
 def preferences(specimen: Specimen, pairs: Sequence) -> np.ndarray:
     """Is the good form more probable? 0/1 over the pairs whose forms are single pieces."""
     return cloze.preferred(cloze.focus_preference(specimen, pairs)).astype(float)
-
-
-def context_free(specimen: Specimen, pairs: Sequence) -> np.ndarray:
-    """Is the good form more probable where the mask stands alone? A unigram baseline from the model itself."""
-    forms = [(pair.good[pair.focus], pair.bad[pair.focus]) for pair in pairs]
-    scores = cloze.word_log_probability(specimen, [("x", ".")] * len(forms), [0] * len(forms), forms)
-    return cloze.preferred(scores).astype(float)
 
 
 def damaged_agreement(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ import torch
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.pair_sets import matched_npi_pairs, npi_pairs
+from bertology_utils.instruments.grammaticality import baselines, best_rule
 from bertology_utils.instruments.probes import train_probe
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import Specimen
@@ -82,10 +83,12 @@ def _across_structures(
 def cloze_choices(specimen: Specimen, n: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
     """Is a polarity item more probable with its `licensor`, and inside its `scope`? 0/1 (warstadt2019investigating).
 
-    Both conditions hold the same environments, as in `pair_sets.matched_npi_pairs`.
+    Both conditions hold the same environments, as in `pair_sets.matched_npi_pairs`. `licensor_rule` and `scope_rule`
+    are the shares that the best rule without grammar would get (`grammaticality.baselines`).
     """
     sets = matched_npi_pairs(n, seed=seed, source=source)
-    return {name: preferences(specimen, pairs) for name, pairs in sets.items()}
+    rules = {f"{name}_rule": best_rule(baselines(specimen, pairs)) for name, pairs in sets.items()}
+    return {name: preferences(specimen, pairs) for name, pairs in sets.items()} | rules
 
 
 def kindest_and_hardest(found: Mapping[str, np.ndarray]) -> tuple[str, str]:

@@ -121,6 +121,10 @@ class Laboratory:
         """Is the right number preferred at the masked verb of held-out sentences? (seeds, verbs) of both sides."""
         return Runs(tiny.agreement(models, self.held_out), self._untrained_agreement)
 
+    def usual_forms(self, models: Models) -> np.ndarray:
+        """Would the form that is more usual without its sentence be right? (seeds, verbs)."""
+        return tiny.agreement(models, self.held_out, alone=True)
+
     @cached_property
     def _untrained_agreement(self) -> np.ndarray:
         return tiny.agreement(self.untrained, self.held_out)

@@ -77,7 +77,7 @@ class Course:
         """Minimal pairs over steps: of all constructions, and agreement alone."""
         pairs = self.grown.pairs
         lines = {"all constructions": pairs[1:], "agreement": self.grown.judged["agreement"][1:]}
-        start = {"chance": CHANCE, "untrained, step 0": pairs[0].mean()}
+        start = {"the more usual word": self.grown.guesses, "untrained, step 0": pairs[0].mean()}
         return curve(self.steps[1:], lines, logx=True, ylabel=GRAMMAR, baselines=start, caption=caption)
 
     def sentence(self) -> str:

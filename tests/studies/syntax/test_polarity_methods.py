@@ -63,4 +63,5 @@ def test_methods_are_ranked_by_their_means_and_compared_between_conditions():
 
 
 def test_clozes_ask_for_licensors_and_scope(tiny):
-    assert set(polarity_methods.cloze_choices(tiny, 8)) == {"licensor", "scope"}
+    found = polarity_methods.cloze_choices(tiny, 8)
+    assert set(found) == {"licensor", "scope", "licensor_rule", "scope_rule"} and found["scope_rule"] >= 0.5

@@ -107,7 +107,8 @@ def test_masks_are_shown_word_by_word():
 
 def growth_of(names, losses, right=1):
     losses = np.array(losses, dtype=float)
-    return Growth(tuple(names), losses, {"agreement": np.full((len(losses), 20), right)})
+    right = {"agreement": np.full((len(losses), 20), right)}
+    return Growth(tuple(names), losses, right, alone=right)
 
 
 def test_a_course_is_compared_with_its_untrained_step():
