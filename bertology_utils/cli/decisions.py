@@ -17,22 +17,36 @@ from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, model_slug
 def power(
     model: Annotated[str, typer.Option("--model", "-m", help="As for `run`.")] = DEFAULT_MODEL,
     profile: Profile = DEFAULT_PROFILE,
+    minutes: Annotated[float, typer.Option("--minutes", min=0, help="That a chapter may take, of one core.")] = 6.0,
     root: Root = None,
 ) -> None:
-    """What the last run spent on its verdicts, and what would settle the underpowered ones, the cheapest first."""
+    """What the last run spent on its verdicts, and which underpowered ones to enlarge: the cheapest that fit."""
     from bertology_utils.project import plan
-    from bertology_utils.verdicts.power import prices, spent
+    from bertology_utils.verdicts.power import chosen, prices, spent
 
     records = [found for job in plan(book_folder(root), None, [model], profile) if (found := read_json(job.record))]
     if not records:
         raise BertologyError(f"There is no run of {model} yet: `bertology run` makes one.")
+    table = spent(records)
     show(
         ["chapter", "minutes", "decided", "asked"],
-        [(chapter, f"{minutes:.1f}", str(decided), str(asked)) for chapter, minutes, decided, asked in spent(records)],
+        [(chapter, f"{took:.1f}", str(decided), str(asked)) for chapter, took, decided, asked in table],
     )
+    offers = prices(records)
+    take = chosen(offers, {chapter: 60 * took for chapter, took, *_ in table}, 60 * minutes)
     show(
-        ["claim", "chapter", "seconds now", "seconds more", "would settle it"],
-        [(p.claim, p.chapter, f"{p.seconds:.0f}", f"{p.more:,.0f}", p.needs) for p in prices(records)],
+        ["claim", "chapter", "seconds now", "seconds more", "at least", "enlarge"],
+        [
+            (
+                p.claim,
+                p.chapter,
+                f"{p.seconds:.0f}",
+                f"{p.more:,.0f}",
+                p.needs,
+                f"{p.factor:.1f} times" if p in take else "",
+            )
+            for p in offers
+        ],
     )
 
 

@@ -1,14 +1,21 @@
 """Where more items or seeds would win verdicts, and what they would cost. Depends on `predictions` and `estimation`.
 
 A run is the pilot of the next one: its variance components say how many seeds or units would settle each underpowered
-claim if the effect is what was measured, and its clock what a verdict cost.
+claim if the effect is what was measured, and its clock what a verdict cost. Of what settles a claim exactly, half of the
+next runs would fall short by chance; `CHANCE` of them decide with `SURE` times as much.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bertology_utils.verdicts.predictions import DECIDED, UNDERPOWERED, ClauseResult
+from scipy import stats
+
+from bertology_utils.verdicts.predictions import DECIDED, REACH, UNDERPOWERED, ClauseResult
+
+CHANCE = 0.8
+SURE = float((1 + stats.norm.ppf(CHANCE) / REACH) ** 2)
+ALLOWED = 360.0  # seconds of one core that a live chapter may take
 
 
 @dataclass(frozen=True)
@@ -17,7 +24,7 @@ class Price:
 
     Attributes:
         seconds: from the verdict before to this one, which is what its measurements took.
-        factor: times as much of what varies most; the cost grows with it at most.
+        factor: times as much of what varies most, for a decision in `CHANCE` of runs; the cost grows with it at most.
     """
 
     chapter: str
@@ -39,8 +46,23 @@ def prices(records: Iterable[Mapping[str, Any]]) -> list[Price]:
         for result in record["results"]:
             if result["verdict"] == UNDERPOWERED and (factor := _factor(result)):
                 seconds = record.get("seconds", {}).get(result["id"], 0.0)
-                found.append(Price(record["chapter"], result["id"], seconds, factor, result["needs"]))
+                found.append(Price(record["chapter"], result["id"], seconds, SURE * factor, result["needs"]))
     return sorted(found, key=lambda price: price.more)
+
+
+def chosen(offers: Iterable[Price], taken: Mapping[str, float], allowed: float = ALLOWED) -> list[Price]:
+    """What to enlarge: the cheapest offers first, as long as the seconds of their chapter allow.
+
+    Args:
+        taken: chapter -> seconds that it takes today.
+    """
+    left = {chapter: allowed - seconds for chapter, seconds in taken.items()}
+    found = []
+    for offer in sorted(offers, key=lambda price: price.more):
+        if offer.more <= left.get(offer.chapter, 0.0):
+            left[offer.chapter] -= offer.more
+            found.append(offer)
+    return found
 
 
 def _factor(result: Mapping[str, Any]) -> float:
