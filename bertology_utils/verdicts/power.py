@@ -1,8 +1,8 @@
 """Where more items or seeds would win verdicts, and what they would cost. Depends on `predictions` and `estimation`.
 
 A run is the pilot of the next one: its variance components say how many seeds or units would settle each underpowered
-claim if the effect is what was measured, and its clock what a verdict cost. Of what settles a claim exactly, half of the
-next runs would fall short by chance; `CHANCE` of them decide with `SURE` times as much.
+claim if the effect is what was measured, and its clock what a verdict cost. With exactly as many, half of the next runs
+would fall short by chance; with `SURE` times as many, `CHANCE` of them decide.
 """
 
 from collections.abc import Iterable, Mapping
