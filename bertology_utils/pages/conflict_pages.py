@@ -17,6 +17,7 @@ from bertology_utils.project import DEFAULT_MODEL, is_untrained
 from bertology_utils.templates import counted, render
 from bertology_utils.verdicts.conflicts import KINDS, Conflict
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, NOT_TESTABLE, OPEN, REPLICATES, WEAKER
+from bertology_utils.verdicts.sides import load_sides
 
 OUTCOMES = {
     "both": "Both claims replicate, so this run does not choose between them.",
@@ -43,7 +44,7 @@ def conflict_map(
 def conflict_card(
     conflict: Conflict, rows: Rows, references: Mapping[str, Reference], link: Link, entries: Entries = ()
 ) -> str:
-    """Both sides with their studies' numbers next to each other, what the verdicts amount to, and every run."""
+    """Both sides with their studies' numbers and settings, what the verdicts amount to, and every run."""
     sides, axis = [rows[name] for name in conflict.pair], conflict.axis
     mine = [entry for entry in entries if axis and entry["axis"] == axis.name]
     older = {(r["model"], r["profile"]) for row in sides for r in row.results if r.get("intervals_only")}
@@ -54,6 +55,7 @@ def conflict_card(
         text=outcome_text(sides),
         sides=dict(zip(NAMES if len(sides) > 1 else ("One entry, two studies",), sides, strict=True)),
         studies=partial(study_names, references=references),
+        shown=load_sides(),
         ran=axis and any(side.live for side in sides if side.claim.notebook == axis.notebook),
         strip=axes.strip(axis, mine) if axis else "",
         others=other_runs(sides),
