@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ from scipy.stats import binom
 from bertology_utils import samples
 from bertology_utils.estimation import Linear
 from bertology_utils.samples import UnitSamples, by_unit, item_count, unpacked
-from bertology_utils.verdicts.claims import load_claims
+from bertology_utils.verdicts.claims import claim_by_id, load_claims
 from bertology_utils.verdicts.formulas import Clause
 from bertology_utils.verdicts.predictions import REPLICATES, outcome, parse
+from bertology_utils.verdicts.published import published_rows
 
 ROOT = Path(__file__).parents[2]
 TESTED = [claim for claim in load_claims() if claim.prediction]
@@ -141,6 +143,32 @@ def test_no_study_fails_its_own_prediction():
             if outcome(effect, effect, clauses[text].smallest) != REPLICATES and effect != clauses[text].smallest:
                 found[claim.id] = f"{text}: the study has {effect:g}"
     unless_known("study", found)
+
+
+def three_of_the_studys_tasks():
+    """Accuracies of every three tasks of GLUE in kovaleva2019revealing, under the names of the book's three tasks."""
+    table = published_rows("kovaleva2019revealing").set_index("item")["value"]
+    starts = {"tuned": "pretrained fine-tuned", "random": "random init fine-tuned", "untrained": "pretrained frozen"}
+    for tasks in combinations(("MRPC", "SST-2", "QQP", "RTE", "QNLI", "MNLI-m"), 3):
+        pairs = zip(("voice", "topic", "tense"), tasks, strict=True)
+        yield {
+            f"{own}_{name}": float(str(table[f"{task} {start}"]).split("/")[-1]) / 100
+            for own, task in pairs
+            for name, start in starts.items()
+        }
+
+
+@pytest.mark.parametrize(
+    ("identity", "quantity"),
+    [("pretraining-gain-all-tasks", all), ("random-init-competitive", any), ("works-without-pretraining", any)],
+)
+def test_the_studys_own_tasks_do_not_contradict_a_prediction_on_three_of_the_books(identity, quantity):
+    """On all of its tasks where the claim says all, on some where it says some."""
+    claim = claim_by_id(identity)
+    smallest = {clause.text: clause.smallest for clause in claim.parsed_prediction.clauses}
+    fed = [claim.model_copy(update={"study": values}).study_effects for values in three_of_the_studys_tasks()]
+    assert all(effects.keys() == smallest.keys() for effects in fed)
+    assert quantity(all(outcome(e, e, smallest[text]) == REPLICATES for text, e in x.items()) for x in fed)
 
 
 def test_values_of_studies_are_of_samples_that_a_prediction_names():
