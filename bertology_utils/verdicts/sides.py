@@ -16,7 +16,7 @@ from bertology_utils.verdicts.published import published_text
 SIDES = Path(__file__).with_name("sides.yaml")
 EVIDENCE = {
     "words": "told in words only",
-    "figure": "drawn, without values in the sources",
+    "figure": "shown, without values in the sources",
     "example": "one example drawn and not scored",
     "argument": "argued and not measured",
 }
