@@ -12,7 +12,7 @@ import numpy as np
 
 from bertology_utils import figures
 from bertology_utils.absent import Absent, absent_in, asked
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.figures import Figure
 from bertology_utils.samples import like
 from bertology_utils.verdicts.claims import claim_by_id
@@ -174,14 +174,20 @@ class _Means:
         self._samples = samples
 
     def __getattr__(self, name: str) -> Any:
-        return _number(self._samples[name])
+        return _named(self._samples, name)
 
     __getitem__ = __getattr__
 
 
 class _Template(string.Formatter):
     def get_value(self, key: Any, arguments: Any, named: Mapping[str, Any]) -> Any:
-        return _number(named[key])
+        return _named(named, key)
+
+
+def _named(samples: Mapping[str, Any], name: str) -> Any:
+    if name not in samples:
+        raise unknown("sample or value", name, samples)
+    return _number(samples[name])
 
 
 def filled(template: str, *runs: "Runs | Absent", **values: Any) -> str:
@@ -191,7 +197,7 @@ def filled(template: str, *runs: "Runs | Absent", **values: Any) -> str:
         runs: where the samples are; of several, the last that has the name. One alone is `{value}`, `{twin.value}`.
         values: further numbers, arrays (their means) and words.
 
-    Raises KeyError: a name that is in none of them.
+    Raises BertologyError: a name that is in none of them.
     """
     named: dict[str, Any] = {}
     twins: dict[str, Any] = {}

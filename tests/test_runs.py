@@ -49,8 +49,9 @@ def test_a_sentence_takes_its_numbers_from_model_twin_and_values():
     (twin {twin.best:.1f}), {more:.1f} and {word}."""
     assert filled(text, RUNS, more=np.array([1, 2]), word="done") == "It is 60% (twin 0.2), 1.5 and done."
     assert filled("{value:.2f} {twin.value:.2f}", RUNS["best"]) == "0.60 0.20"
-    with pytest.raises(KeyError):
-        filled("{nothing}", RUNS)
+    for missing in ("{bests}", "{twin.bests}"):
+        with pytest.raises(BertologyError, match="no sample or value called 'bests'"):
+            filled(missing, RUNS)
 
 
 def test_lines_mark_the_twin_and_tell_what_the_study_showed():

@@ -7,6 +7,7 @@ exercise. What is removed from the student's notebook is exactly what the gradin
 """
 
 import copy
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -38,6 +39,8 @@ from bertology_utils.templates import render
 
 NOT_SHOWN = {"parameters", "injected-parameters", "remove-cell", SOLUTION}
 CLOSING = "chapter.close()"
+WIDTH = re.compile(r"(?<=width:100%;)max-width:\d+px")  # of a figure on a page
+FILLS = "max-height:560px"  # of the 700 that reveal.js gives a slide
 
 
 def student_version(
@@ -71,11 +74,14 @@ def _placeholder(cell: NotebookNode) -> str:
 def slides(notebook: NotebookNode) -> NotebookNode:
     """A copy with one reveal.js slide for each heading, below which the section's text and cells go on.
 
-    Parameters, solutions and the closing cell are skipped; outputs stay, where there are any.
+    Parameters, solutions and the closing cell are skipped; outputs stay, where there are any, and figures fill a slide.
     """
     deck = copy.deepcopy(notebook)
     deck.cells = [part for cell in deck.cells for part in _split(cell)]
     for cell in deck.cells:
+        for output in cell.get("outputs", []):
+            if html := output.get("data", {}).get("text/html"):
+                output["data"]["text/html"] = WIDTH.sub(FILLS, html)
         begins = cell.cell_type == "markdown" and HEADING.match(cell.source.partition("\n")[0])
         hidden = tags(cell) & NOT_SHOWN or cell.source.strip() == CLOSING
         cell.metadata["slideshow"] = {"slide_type": "skip" if hidden else "slide" if begins else "-"}

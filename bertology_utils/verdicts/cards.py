@@ -55,6 +55,7 @@ def verdict_card(claim: Claim, result: Mapping[str, Any], model: Judgement, twin
         published=clause and as_published(clause, claim.study_effects.get(clause.text)),
         factor=clause and absence_factor(clause),
         size=size_text(result),
+        smoke=result.get("profile") == "smoke",
         ends=short_ends,
         amendments=amendments(claim.amendment),
         ledger="../book/ledger.html",

@@ -159,6 +159,13 @@ def test_scripts_name_no_outside_address_and_write_no_html(path):
     assert not re.search(r"https?://|@import|//cdn|innerHTML|insertAdjacentHTML|document\.write|\beval\(", text)
 
 
+def test_the_engine_is_small_enough_to_own():
+    engine = "".join((ROOT / ask.ASSETS / name).read_text(encoding="utf-8") for name in ("bert.js", "product.js"))
+    lines = [line for line in engine.splitlines() if line.strip() and not line.strip().startswith("//")]
+    assert len(lines) < 200
+    assert max(map(len, lines)) < 165  # not by being dense
+
+
 def test_node_computes_what_python_computes(exported, tmp_path):
     if shutil.which("node") is None:
         pytest.skip("node is not installed")

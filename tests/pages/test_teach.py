@@ -159,6 +159,15 @@ def test_every_heading_is_one_slide_and_nothing_else_begins_one():
     assert list(sections("```\n# a\n```\ntext")) == ["```\n# a\n```\ntext"]
 
 
+def test_a_figure_fills_its_slide_and_is_drawn_again_nowhere_else():
+    source, html = chapter(), '<figure><svg style="width:100%;max-width:355px;height:auto"></svg></figure>'
+    cell = next(cell for cell in source.cells if cell.cell_type == "code")
+    cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]
+    outputs = [output for cell in slides(source).cells for output in cell.get("outputs", []) if "data" in output]
+    assert outputs[0].data["text/html"] == html.replace("max-width:355px", "max-height:560px")
+    assert cell.outputs[0].data["text/html"] == html
+
+
 def notes_of(root, chapter):
     return (root / "_build" / "teaching" / "instructor-notes" / f"{chapter}.md").read_text(encoding="utf-8")
 

@@ -27,6 +27,12 @@ def card(verdict="replicates", model=JUDGED, twins=UNTRAINED, lead=LEAD, **chang
     return verdict_card(CLAIM.model_copy(update=changes), RESULT | {"verdict": verdict, "lead": lead}, model, twins)
 
 
+def test_a_smoke_run_is_no_verdict_and_says_so():
+    smoke = verdict_card(CLAIM, RESULT | {"profile": "smoke"}, JUDGED, UNTRAINED)
+    assert "replicates (smoke)" in smoke and "means nothing" in smoke
+    assert "smoke" not in card()
+
+
 CSS = Path(__file__).parents[2] / "book" / "assets" / "cards.css"
 
 

@@ -19,7 +19,7 @@ const shareCell = (share) => make("td", { className: "ask-share", share }, perce
 const nats = (value) => (Math.abs(value) < 0.005 ? "0.00" : `${value > 0 ? "+" : ""}${value.toFixed(2)}`.replace("-", "−"));
 const differenceCell = (value, most) => make("td", { className: `ask-share ${value > 0 ? "ask-first" : "ask-second"}`, share: Math.abs(value) / most }, nats(value));
 export const quoted = (word) => `“${word}”`;
-export const unseen = (text) => make("span", { className: "visually-hidden" }, text);
+const unseen = (text) => make("span", { className: "visually-hidden" }, text);
 export const count = (number) => number.toLocaleString("en");
 
 const bestRows = (best) => make("tbody", {}, ...best.map(([word, share]) => row(head(word), shareCell(share))));

@@ -10,43 +10,37 @@ const SLACK = 4; // rows: the product works on four at a time
 const bits32 = Uint32Array.from({ length: 65536 }, (_, bits) => ((bits & 0x8000) << 16) | ((bits & 0x7fff) << 13));
 const HALF = new Float32Array(bits32.buffer).map((value) => value * 2 ** 112);
 
-// The error function to 1e-9, as GELU needs it: Taylor's first terms from the nearest point of a grid, whose values are summed
-// by Simpson's rule.
-const GRID = 512, END = 4.5; // points a unit; from END on it is one
-const slope = (x) => (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x);
-const slopes = Float64Array.from({ length: GRID * END + 1 }, (_, i) => slope(i / GRID)), values = new Float64Array(slopes.length);
-for (let i = 1; i < values.length; i += 1) values[i] = values[i - 1] + (slopes[i - 1] + 4 * slope((i - 0.5) / GRID) + slopes[i]) / (6 * GRID);
+// The error function to 1e-8, as GELU needs it: its slope, summed over a grid, and straight lines between the sums.
+const GRID = 4096; // points a unit, up to 6, where it is one
+const sums = new Float64Array(6 * GRID);
+for (let i = 1; i < sums.length; i += 1) sums[i] = sums[i - 1] + (2 / Math.sqrt(Math.PI)) * Math.exp(-(((i - 0.5) / GRID) ** 2)) / GRID;
 
 function erf(x) {
-  const size = Math.abs(x), i = Math.round(size * GRID), rest = size - i / GRID;
-  const value = size < END ? values[i] + rest * slopes[i] * (1 - (i / GRID) * rest) : 1;
-  return x < 0 ? -value : value;
+  const place = Math.min(Math.abs(x) * GRID, sums.length - 2), i = Math.floor(place);
+  return Math.sign(x) * (sums[i] + (place - i) * (sums[i + 1] - sums[i]));
 }
 
-// Softmax of `count` numbers in place; returns the logarithm of their sum.
-function softmax(values, start, count) {
+// In place.
+function softmax(values) {
   let most = -Infinity, sum = 0;
-  for (let i = start; i < start + count; i += 1) most = Math.max(most, values[i]);
-  for (let i = start; i < start + count; i += 1) sum += values[i] = Math.exp(values[i] - most);
-  for (let i = start; i < start + count; i += 1) values[i] /= sum;
-  return most + Math.log(sum);
+  for (const value of values) most = Math.max(most, value);
+  for (let i = 0; i < values.length; i += 1) sum += values[i] = Math.exp(values[i] - most);
+  for (let i = 0; i < values.length; i += 1) values[i] /= sum;
 }
 
 export class Bert {
   // `shape` is the model's entry in the manifest, `bytes` its weights; `arithmetic(count)` gives numbers and product.
   constructor(shape, bytes, arithmetic) {
-    Object.assign(this, shape);
     const halves = new Uint16Array(bytes), { width, inner, vocabulary } = shape;
-    const room = (POSITIONS + SLACK) * (6 * width + inner) + (DECODED + SLACK) * (2 * width + vocabulary);
-    const made = arithmetic(halves.length + room);
-    Object.assign(this, { floats: made.floats, product: made.product, engine: made.name });
-    for (let i = 0; i < halves.length; i += 1) this.floats[i] = HALF[halves[i]];
-    this.free = halves.length;
-    const take = (rows, columns) => { const place = this.free; this.free += (rows + SLACK) * columns; return place; };
+    let free = halves.length;
+    const take = (rows, columns) => { const place = free; free += (rows + SLACK) * columns; return place; };
     for (const name of ["x", "query", "key", "value", "context", "change"]) this[name] = take(POSITIONS, width);
     this.wide = take(POSITIONS, inner);
     for (const name of ["chosen", "transformed"]) this[name] = take(DECODED, width);
     this.logits = take(DECODED, vocabulary);
+    const { floats, product, name: engine } = arithmetic(free);
+    for (let i = 0; i < halves.length; i += 1) floats[i] = HALF[halves[i]];
+    Object.assign(this, shape, { floats, product, engine, positions: POSITIONS });
   }
 
   place(name) { return this.tensors[name].offset; }
@@ -56,15 +50,14 @@ export class Bert {
     this.product(from, this.place(`${layer}.weight`), this.place(`${layer}.bias`), to, rows, columns, depth);
   }
 
-  // at (rows, width) = LayerNorm(at + other); without `other` of `at` alone.
-  normalise(at, other, layer, rows) {
+  // LayerNorm of vectors (rows, width), in place.
+  normalise(at, layer, rows) {
     const { floats, width, epsilon } = this, weight = this.place(`${layer}.weight`), bias = this.place(`${layer}.bias`);
-    for (let start = at, end = at + rows * width; start < end; start += width) {
+    for (let start = at; start < at + rows * width; start += width) {
       let mean = 0, variance = 0;
-      for (let i = 0; i < width; i += 1) mean += floats[start + i] += other === null ? 0 : floats[other + start - at + i];
-      mean /= width;
-      for (let i = 0; i < width; i += 1) variance += (floats[start + i] - mean) ** 2;
-      const scale = 1 / Math.sqrt(variance / width + epsilon);
+      for (let i = start; i < start + width; i += 1) mean += floats[i] / width;
+      for (let i = start; i < start + width; i += 1) variance += (floats[i] - mean) ** 2 / width;
+      const scale = 1 / Math.sqrt(variance + epsilon);
       for (let i = 0; i < width; i += 1) floats[start + i] = (floats[start + i] - mean) * scale * floats[weight + i] + floats[bias + i];
     }
   }
@@ -75,51 +68,54 @@ export class Bert {
   }
 
   embed(inputs) {
-    const { floats, width, x } = this, embeddings = "bert.embeddings";
-    const words = this.place(`${embeddings}.word_embeddings.weight`), segments = this.place(`${embeddings}.token_type_embeddings.weight`);
-    const positions = this.place(`${embeddings}.position_embeddings.weight`);
-    inputs.flatMap((ids) => ids.map((id, position) => [id, position])).forEach(([id, position], row) => {
-      for (let i = 0; i < width; i += 1) {
-        floats[x + row * width + i] = floats[words + id * width + i] + floats[positions + position * width + i] + floats[segments + i];
-      }
+    const { floats, width, x } = this, ids = inputs.flat(), length = inputs[0].length;
+    const [words, positions, segment] = ["word", "position", "token_type"].map((name) => this.place(`bert.embeddings.${name}_embeddings.weight`));
+    ids.forEach((id, row) => {
+      const word = words + id * width, position = positions + (row % length) * width;
+      for (let i = 0; i < width; i += 1) floats[x + row * width + i] = floats[word + i] + floats[position + i] + floats[segment + i];
     });
-    this.normalise(x, null, `${embeddings}.LayerNorm`, inputs.flat().length);
+    this.normalise(x, "bert.embeddings.LayerNorm", ids.length);
   }
 
   // context = what each head reads; `maps` (heads, length, length), if given, takes the weights of the one input.
   attend(inputs, length, maps) {
     const { floats, width, heads, query, key, value, context } = this, size = width / heads;
     const weights = new Float32Array(length), scale = 1 / Math.sqrt(size);
-    for (let input = 0; input < inputs; input += 1) {
-      const base = input * length * width;
-      for (let head = 0; head < heads; head += 1) for (let row = 0; row < length; row += 1) {
-        const own = base + row * width + head * size;
+    for (let input = 0; input < inputs; input += 1) for (let head = 0; head < heads; head += 1) {
+      const first = input * length * width + head * size; // of the head's numbers of the first piece
+      for (let row = 0; row < length; row += 1) {
+        const own = first + row * width;
         for (let other = 0; other < length; other += 1) {
           let sum = 0;
-          for (let i = 0, q = query + own, k = key + base + other * width + head * size; i < size; i += 1) sum += floats[q + i] * floats[k + i];
+          for (let i = 0, q = query + own, k = key + first + other * width; i < size; i += 1) sum += floats[q + i] * floats[k + i];
           weights[other] = sum * scale;
         }
-        softmax(weights, 0, length);
+        softmax(weights);
         maps?.set(weights, (head * length + row) * length);
         floats.fill(0, context + own, context + own + size);
         for (let other = 0; other < length; other += 1) {
-          for (let i = 0, c = context + own, v = value + base + other * width + head * size; i < size; i += 1) floats[c + i] += weights[other] * floats[v + i];
+          for (let i = 0, c = context + own, v = value + first + other * width; i < size; i += 1) floats[c + i] += weights[other] * floats[v + i];
         }
       }
     }
   }
 
+  // x = LayerNorm(x + linear(from)): how both parts of a block end.
+  close(from, depth, layer, rows) {
+    const { floats, width, x, change } = this;
+    this.linear(from, `${layer}.dense`, change, rows, width, depth);
+    for (let i = 0; i < rows * width; i += 1) floats[x + i] += floats[change + i];
+    this.normalise(x, `${layer}.LayerNorm`, rows);
+  }
+
   block(index, inputs, length, maps) {
-    const { width, inner, x, query, key, value, context, change, wide } = this, rows = inputs * length;
-    const layer = `bert.encoder.layer.${index}`, attention = `${layer}.attention`;
-    for (const [name, to] of Object.entries({ query, key, value })) this.linear(x, `${attention}.self.${name}`, to, rows, width, width);
+    const { width, inner, x, query, key, value, context, wide } = this, rows = inputs * length, layer = `bert.encoder.layer.${index}`;
+    for (const [name, to] of Object.entries({ query, key, value })) this.linear(x, `${layer}.attention.self.${name}`, to, rows, width, width);
     this.attend(inputs, length, maps);
-    this.linear(context, `${attention}.output.dense`, change, rows, width, width);
-    this.normalise(x, change, `${attention}.output.LayerNorm`, rows);
+    this.close(context, width, `${layer}.attention.output`, rows);
     this.linear(x, `${layer}.intermediate.dense`, wide, rows, inner, width);
     this.gelu(wide, rows * inner);
-    this.linear(wide, `${layer}.output.dense`, change, rows, width, inner);
-    this.normalise(x, change, `${layer}.output.LayerNorm`, rows);
+    this.close(wide, inner, `${layer}.output`, rows);
   }
 
   // Runs inputs of one length, POSITIONS pieces at most. `eachLayer(layer)` is called with the vectors (pieces, width)
@@ -144,33 +140,10 @@ export class Bert {
       part.forEach((row, index) => floats.copyWithin(chosen + index * width, x + row * width, x + (row + 1) * width));
       this.linear(chosen, `${head}.transform.dense`, transformed, part.length, width, width);
       this.gelu(transformed, part.length * width);
-      this.normalise(transformed, null, `${head}.transform.LayerNorm`, part.length);
+      this.normalise(transformed, `${head}.transform.LayerNorm`, part.length);
       const words = this.place("bert.embeddings.word_embeddings.weight");
       this.product(transformed, words, this.place(`${head}.bias`), logits, part.length, vocabulary, width);
       part.forEach((row, index) => use(row, floats.subarray(logits + index * vocabulary, logits + (index + 1) * vocabulary)));
     }
-  }
-
-  // Probabilities (vocabulary) at the given rows of x, as copies.
-  probabilities(rows) {
-    const found = [];
-    this.decode(rows, (_, logits) => { const values = logits.slice(); softmax(values, 0, values.length); found.push(values); });
-    return found;
-  }
-
-  // log P(piece | the rest) of every piece but the two at the ends, in nats; the later pieces of the same word are masked
-  // too (Kauf and Ivanova 2023). `owner` says which word each piece belongs to.
-  pieceScores(ids, owner, mask) {
-    const places = ids.map((_, place) => place).slice(1, -1), atOnce = Math.max(1, Math.floor(POSITIONS / ids.length)), scores = [];
-    for (let first = 0; first < places.length; first += atOnce) {
-      const part = places.slice(first, first + atOnce);
-      this.run(part.map((place) => ids.map((id, other) => (other === place || (other > place && owner[other] === owner[place]) ? mask : id))));
-      let index = 0;
-      this.decode(part.map((place, row) => row * ids.length + place), (_, logits) => {
-        const own = ids[part[index++]], raw = logits[own];
-        scores.push(raw - softmax(logits, 0, logits.length));
-      });
-    }
-    return scores;
   }
 }

@@ -1,7 +1,7 @@
 // The page's forms: a question goes to the worker, its answer takes the place of what stood there.
 
 const { search } = new URL(import.meta.url);
-const { count, kinds, make, missingTwin, quoted, stepTable, sum, unseen } = await import(`./answers.js${search}`);
+const { count, kinds, make, missingTwin, quoted, stepTable, sum } = await import(`./answers.js${search}`);
 const loaded = new Set(), waiting = new Map();
 const drawn = new Map(); // of each place, how it shows a word of its sentence
 let worker = null, asked = 0;
@@ -53,11 +53,15 @@ function showForms() {
 }
 
 // What a panel, or the part of it that shows a training, does with a question: `work` asks and shows, and returns the replies
-// and what to say of them, which comes first and is not written: whoever sees the page sees it below.
+// and what to say of them, which is not written: whoever sees the page sees it below. What is read aloud is one text that is
+// not seen, since a screen reader takes a part that comes with another for a second message.
 async function converse(part, work) {
-  const [status, bar, place] = ["[role=status]", "progress", ".ask-answer"].map((name) => part.querySelector(`:scope > ${name}`));
+  const [status, seen, bar, place] = ["[role=status]", ".ask-status", "progress", ".ask-answer"].map((name) => part.querySelector(`:scope > ${name}`));
   if (place.ariaBusy === "true") return;
-  const say = (text) => { if (status.textContent !== text) status.textContent = text; }; // once, since it is read aloud
+  const say = (text, shown = text) => {
+    seen.textContent = shown;
+    if (status.textContent !== text) status.textContent = text; // once, since it is read aloud
+  };
   const put = async (question) => {
     const reply = await ask(question, ({ doing, done, total }) => {
       say(doing);
@@ -72,7 +76,8 @@ async function converse(part, work) {
   say("Computing …");
   try {
     const { replies, said } = await work(place, put, say), spent = sum(replies.map((reply) => reply.milliseconds));
-    status.replaceChildren(unseen(`${said} `), `Computed in this browser, in ${spent < 1000 ? `${Math.ceil(spent)} ms` : `${(spent / 1000).toFixed(1)} s`}.`);
+    const time = `Computed in this browser, in ${spent < 1000 ? `${Math.ceil(spent)} ms` : `${(spent / 1000).toFixed(1)} s`}.`;
+    say(`${said} ${time}`, time);
   } catch (error) {
     say(error.message);
   }
@@ -100,13 +105,12 @@ const answer = (panel, form, button) => converse(panel, async (place, put, say) 
   const asked = question(valuesOf(form)), names = areLoaded(both) ? both : modelsOf(button);
   const replies = await inTurn(names, (model) => put({ ...asked, kind, model })), answers = answersOf(replies), came = cameWith(panel);
   const draw = (word) => {
-    const more = { ...came, word }, told = answers.map((found, index) => (index ? "Untrained twin. " : "") + said(found, more)).join(" ");
+    const more = { ...came, word };
     place.replaceChildren(...show(names, answers, more), ...(names.length > 1 ? [] : [missingTwin()]));
     enliven(place, came);
-    if (byWord) say(told);
-    return told;
+    return answers.map((found, index) => (index ? "Untrained twin. " : "") + said(found, more)).join(" ");
   };
-  return { replies, said: byWord ? chooseWord(panel, place, answers[0].words, draw) : draw() };
+  return { replies, said: byWord ? chooseWord(panel, place, answers[0].words, draw, say) : draw() };
 });
 
 // All steps are asked; the slider chooses which one is shown whole, beside the table of all.
@@ -166,11 +170,11 @@ function enliven(place, came) {
 }
 
 // One word is chosen for all answers to the same sentence; where it still stands in the next one, it stays chosen. Returns
-// what `draw` says of it.
-function chooseWord(panel, place, words, draw) {
+// what `draw` says of it; what it says of a word that is chosen later, `say` tells.
+function chooseWord(panel, place, words, draw, say = () => {}) {
   const chooser = panel.querySelector(".ask-words"), before = words.indexOf(chooser.dataset.word);
   const start = before < 0 ? words.findIndex((word) => word.length === Math.max(...words.map(({ length }) => length))) : before;
-  drawn.set(place, { sentence: String(words), draw });
+  drawn.set(place, { sentence: String(words), draw: (index) => say(draw(index)) });
   const choose = (index) => {
     chooser.dataset.word = words[index];
     for (const part of drawn.values()) if (part.sentence === String(words)) part.draw(index);

@@ -1,86 +1,64 @@
-// Matrix products for the model: a few instructions of SIMD WebAssembly, assembled here byte by byte so that no compiler
-// and no binary file is needed, and the same in plain JavaScript where WebAssembly does not run.
+// Matrix products for the model: a few instructions of SIMD WebAssembly, assembled here so that no compiler and no binary
+// file is needed, and the same in plain JavaScript where WebAssembly does not run.
 //
 // Both work in one array of numbers, `floats`: out[i, j] = bias[j] + sum over k of a[i, k] * w[j, k], where a is (m, k),
 // w (n, k) as in torch's Linear, and places are counted in numbers. m and n are multiples of 4 and 2, k of 8.
 
-const PAGE = 65536; // bytes; WebAssembly's unit of memory
 const ROWS = 4, COLUMNS = 2; // of out, held in registers at once
 
-// LEB128, WebAssembly's way to write whole numbers.
-function whole(value) {
-  const bytes = [];
-  for (; value > 127; value >>>= 7) bytes.push((value & 127) | 128);
-  return [...bytes, value];
-}
-
-const list = (items) => [...whole(items.length), ...items.flat()];
-const section = (id, items) => { const body = list(items); return [id, ...whole(body.length), ...body]; };
+// The binary format, as nested lists of bytes. Whole numbers are LEB128 in two bytes, which is enough below 2^13.
+const whole = (value) => [(value & 127) | 128, value >> 7];
+const list = (items) => [whole(items.length), items];
+const sized = (bytes) => list(bytes.flat(Infinity));
+const section = (id, ...items) => [id, sized(list(items))];
 const text = (word) => list([...word].map((letter) => letter.charCodeAt(0)));
 
 // Instructions, by their numbers in the specification.
-const I32 = 0x7f, F32 = 0x7d, V128 = 0x7b, MEMORY = 2, FUNCTION = 0;
-const get = (local) => [0x20, local], set = (local) => [0x21, local];
-const add = [0x6a], times = [0x6c], less = [0x49], end = [0x0b], loop = [0x03, 0x40], again = [0x0d, 0];
-const number = (value) => [0x41, ...whole(value)]; // below 64, where signed and unsigned look alike
-const wide = (code) => [0xfd, ...whole(code)];
-const load4 = (offset) => [...wide(0), 0, ...whole(offset)], addWide = wide(228), timesWide = wide(230);
-const lane = (index) => [...wide(31), index], addFloat = [0x92], loadFloat = [0x2a, 0, 0], storeFloat = [0x38, 0, 0];
-const zero4 = [...wide(12), ...Array(16).fill(0)];
-const step = (local, by) => [...get(local), ...by, ...add, ...set(local)];
+const I32 = 0x7f, V128 = 0x7b, MEMORY = 2, FUNCTION = 0;
+const get = (local) => [0x20, local], set = (local) => [0x21, local], number = (value) => [0x41, whole(value)];
+const add = 0x6a, times = 0x6c, less = 0x49, loop = [0x03, 0x40], again = [0x0d, 0], end = 0x0b;
+const wide = (code, ...more) => [0xfd, whole(code), more], load4 = (offset) => wide(0, 0, whole(offset)), zero4 = wide(12, Array(16).fill(0));
+const add4 = wide(228), times4 = wide(230), lane = (index) => wide(31, index), addFloat = 0x92, loadFloat = [0x2a, 0, 0], storeFloat = [0x38, 0, 0];
+const every = (count, each) => Array.from({ length: count }, (_, index) => each(index));
+const plus = (local, count) => [get(local), number(count), add];
+const repeat = (local, step, limit, ...inner) => [number(0), set(local), loop, inner, plus(local, step), set(local), get(local), get(limit), less, again, end];
+const address = (base, index, length) => [get(base), index, length, times, add];
 
 // The function's locals: seven arguments (places in bytes; `k` is a row's length in bytes), then its own.
-const [a, w, bias, out, m, n, k, i, j, p] = Array.from({ length: 10 }, (_, index) => index);
-const rowStart = 10, columnStart = rowStart + ROWS, sums = columnStart + COLUMNS;
-const columnValue = sums + ROWS * COLUMNS, rowValue = columnValue + COLUMNS;
-const tile = (each) => Array.from({ length: ROWS * COLUMNS }, (_, cell) => each(Math.floor(cell / COLUMNS), cell % COLUMNS, sums + cell)).flat();
-const every = (count, each) => Array.from({ length: count }, (_, index) => each(index)).flat();
+const [a, w, bias, out, m, n, k, i, j, p, rows] = every(11, (index) => index), columns = rows + ROWS;
+const sums = columns + COLUMNS, columnValues = sums + ROWS * COLUMNS, rowValue = columnValues + COLUMNS, cell = (r, c) => sums + r * COLUMNS + c;
+const tile = (each) => every(ROWS, (r) => every(COLUMNS, (c) => each(r, c)));
 
-// Four numbers of each row against four of each column; `offset` bytes further on.
+// Four numbers of each row against four of each column, `offset` bytes further on.
+const load = (start, offset, value) => [get(start), get(p), add, load4(offset), set(value)];
+const accumulate = (sum, column) => [get(sum), get(rowValue), get(column), times4, add4, set(sum)];
 const four = (offset) => [
-  ...every(COLUMNS, (c) => [...get(columnStart + c), ...get(p), ...add, ...load4(offset), ...set(columnValue + c)]),
-  ...every(ROWS, (r) => [
-    ...get(rowStart + r), ...get(p), ...add, ...load4(offset), ...set(rowValue),
-    ...every(COLUMNS, (c) => [...get(sums + r * COLUMNS + c), ...get(rowValue), ...get(columnValue + c), ...timesWide, ...addWide, ...set(sums + r * COLUMNS + c)]),
-  ]),
+  every(COLUMNS, (c) => load(columns + c, offset, columnValues + c)),
+  every(ROWS, (r) => [load(rows + r, offset, rowValue), every(COLUMNS, (c) => accumulate(cell(r, c), columnValues + c))]),
 ];
-
-const address = (base, index, length) => [...get(base), ...index, ...length, ...times, ...add];
-const plus = (local, count) => [...get(local), ...number(count), ...add];
-const together = (sum) => [0, 1, 2, 3].flatMap((index) => [...get(sum), ...lane(index), ...(index ? addFloat : [])]);
-const store = (r, c, sum) => [
-  ...address(out, [...plus(i, r), ...get(n), ...times, ...plus(j, c), ...add], number(4)),
-  ...together(sum), ...address(bias, plus(j, c), number(4)), ...loadFloat, ...addFloat, ...storeFloat,
+const store = (r, c) => [
+  address(out, [plus(i, r), get(n), times, plus(j, c), add], number(4)), address(bias, plus(j, c), number(4)), loadFloat,
+  every(4, (index) => [get(cell(r, c)), lane(index), addFloat]), storeFloat,
 ];
-
-const body = [
-  ...number(0), ...set(j), ...loop, // a pair of columns stays in the cache while all rows pass by
-  ...number(0), ...set(i), ...loop,
-  ...every(ROWS, (r) => [...address(a, plus(i, r), get(k)), ...set(rowStart + r)]),
-  ...every(COLUMNS, (c) => [...address(w, plus(j, c), get(k)), ...set(columnStart + c)]),
-  ...tile((r, c, sum) => [...zero4, ...set(sum)]),
-  ...number(0), ...set(p), ...loop, ...four(0), ...four(16), ...step(p, number(32)), ...get(p), ...get(k), ...less, ...again, ...end,
-  ...tile(store),
-  ...step(i, number(ROWS)), ...get(i), ...get(m), ...less, ...again, ...end,
-  ...step(j, number(COLUMNS)), ...get(j), ...get(n), ...less, ...again, ...end, ...end,
-];
+const body = repeat(j, COLUMNS, n, repeat(i, ROWS, m, // columns stay in the cache while all rows pass by
+  every(ROWS, (r) => [address(a, plus(i, r), get(k)), set(rows + r)]),
+  every(COLUMNS, (c) => [address(w, plus(j, c), get(k)), set(columns + c)]),
+  tile((r, c) => [zero4, set(cell(r, c))]),
+  repeat(p, 32, k, four(0), four(16)),
+  tile(store)));
 
 // The module: one memory from outside, one function to the outside.
-export function moduleBytes() {
-  const own = [[...whole(columnStart + COLUMNS - i), I32], [...whole(ROWS * COLUMNS + COLUMNS + 1), V128]];
-  const code = [...list(own), ...body];
-  return new Uint8Array([
-    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
-    ...section(1, [[0x60, ...list(Array(7).fill(I32)), 0]]),
-    ...section(2, [[...text("m"), ...text("m"), MEMORY, 0, 0]]),
-    ...section(3, [0]),
-    ...section(7, [[...text("product"), FUNCTION, 0]]),
-    ...section(10, [[...whole(code.length), ...code]]),
-  ]);
-}
+export const moduleBytes = () => new Uint8Array([
+  [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+  section(1, [0x60, list(Array(7).fill(I32)), 0]),
+  section(2, [text("m"), text("m"), MEMORY, 0, 0]),
+  section(3, 0),
+  section(7, [text("product"), FUNCTION, 0]),
+  section(10, sized([list([[sums - i, I32], [rowValue + 1 - sums, V128]]), body, end])),
+].flat(Infinity));
 
 function inWebAssembly(count) {
-  const memory = new WebAssembly.Memory({ initial: Math.ceil((4 * count) / PAGE) });
+  const memory = new WebAssembly.Memory({ initial: Math.ceil(count / 16384) }); // pages of so many numbers
   const { product } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes()), { m: { m: memory } }).exports;
   return { floats: new Float32Array(memory.buffer), name: "WebAssembly",
     product: (a, w, bias, out, m, n, k) => product(4 * a, 4 * w, 4 * bias, 4 * out, m, n, 4 * k) };
@@ -89,19 +67,14 @@ function inWebAssembly(count) {
 function inJavaScript(count) {
   const floats = new Float32Array(count);
   function product(a, w, bias, out, m, n, k) {
-    for (let j = 0; j < n; j += 2) {
-      const w0 = w + j * k, w1 = w0 + k;
-      for (let i = 0; i < m; i += 2) {
-        const a0 = a + i * k, a1 = a0 + k;
-        let s00 = 0, s01 = 0, s10 = 0, s11 = 0;
-        for (let p = 0; p < k; p += 1) {
-          const x0 = floats[a0 + p], x1 = floats[a1 + p], y0 = floats[w0 + p], y1 = floats[w1 + p];
-          s00 += x0 * y0; s01 += x0 * y1; s10 += x1 * y0; s11 += x1 * y1;
-        }
-        const o = out + i * n + j;
-        floats[o] = s00 + floats[bias + j]; floats[o + 1] = s01 + floats[bias + j + 1];
-        floats[o + n] = s10 + floats[bias + j]; floats[o + n + 1] = s11 + floats[bias + j + 1];
+    for (let j = 0; j < n; j += 2) for (let i = 0; i < m; i += 1) { // two sums at once take hardly longer than one
+      let one = floats[bias + j], two = floats[bias + j + 1];
+      for (let p = 0, row = a + i * k, column = w + j * k; p < k; p += 1) {
+        one += floats[row + p] * floats[column + p];
+        two += floats[row + p] * floats[column + k + p];
       }
+      floats[out + i * n + j] = one;
+      floats[out + i * n + j + 1] = two;
     }
   }
   return { floats, product, name: "JavaScript" };

@@ -4,8 +4,8 @@
 //
 // The address ends in the edition of the scripts, which is passed on: a browser's cache must not mix two of them.
 const { search } = self.location;
-const scripts = ["bert", "wordpiece", "product", "neighbours", "patterns"].map((name) => import(`./${name}.js${search}`));
-const [{ Bert }, { WordPiece }, { arithmetic }, { pool, neighbours }, { patterns }] = await Promise.all(scripts);
+const scripts = ["bert", "product", "wordpiece", "scores", "neighbours", "patterns"].map((name) => import(`./${name}.js${search}`));
+const [{ Bert }, { arithmetic }, { WordPiece }, { probabilities, pieceScores }, { pool, neighbours }, { patterns }] = await Promise.all(scripts);
 
 const models = new Map(), pools = new Map();
 let manifest = null, tokenizer = null;
@@ -89,15 +89,15 @@ const answers = {
   fill(model, { text, words }) {
     const [ids, place] = blank(text);
     model.run([ids]);
-    const [values] = model.probabilities([place]);
+    const [values] = probabilities(model, [place]);
     const order = Array.from(values.keys()).sort((one, other) => values[other] - values[one]).slice(0, manifest.shown);
     return { best: order.map((id) => [tokenizer.pieces[id], values[id]]), own: words.map((word) => ownWord(values, word)) };
   },
 
   sentences(model, { texts }) {
     return texts.map((text) => {
-      const { words, ids, owner } = encode(text), scores = words.map(() => 0);
-      model.pieceScores(ids, owner, tokenizer.mask).forEach((score, index) => { scores[owner[index + 1]] += score; });
+      const sentence = encode(text), { words, owner } = sentence, scores = words.map(() => 0);
+      pieceScores(model, sentence, tokenizer.mask).forEach((score, index) => { scores[owner[index + 1]] += score; });
       return { words, scores };
     });
   },
@@ -109,7 +109,7 @@ const answers = {
 
   layers(model, { text }) {
     const [ids, place] = blank(text), found = [];
-    model.run([ids], () => found.push(...model.probabilities([place])));
+    model.run([ids], () => found.push(...probabilities(model, [place])));
     const answer = first(found.at(-1));
     return { answer: tokenizer.pieces[answer], lines: found.map((values) => [tokenizer.pieces[first(values)], rankOf(values, answer), values[answer]]) };
   },

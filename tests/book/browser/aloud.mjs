@@ -1,5 +1,5 @@
-// What a screen reader says of the built book, by one that reads the DOM as the specifications ask (no real one runs without a
-// screen): each question, answer and fault once and in order, controls with their names, quizzes and sorted tables.
+// What a screen reader says of the built book, by one that reads the DOM as the specifications ask (how to hear a real one
+// is told in CONTRIBUTING.md): each question, answer and fault once and in order, controls with their names, quizzes and sorted tables.
 // usage: node aloud.mjs HTML_FOLDER UNUSED chrome EXECUTABLE; prints {problems}.
 import { dirname, join } from "node:path";
 import { launch, open, press, require, serve } from "./browser.mjs";

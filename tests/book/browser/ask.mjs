@@ -21,7 +21,7 @@ async function equality(browser) {
   const { page, close } = await open(browser, address, { told }), found = [];
   for (const [way, count] of Object.entries(SENTENCES)) found.push(await page.evaluate(async (origin, plain, count) => {
     const { differences } = await import(`${origin}/tests/ask_equality.mjs`);
-    const scripts = Object.assign({}, ...(await Promise.all(["bert", "wordpiece", "product", "neighbours", "patterns"].map((name) => import(`${origin}/_static/ask/${name}.js`)))));
+    const scripts = Object.assign({}, ...(await Promise.all(["bert", "wordpiece", "product", "scores", "neighbours", "patterns"].map((name) => import(`${origin}/_static/ask/${name}.js`)))));
     const folder = (name) => (["expected.json", "logits.bin", "maps.bin"].includes(name) ? "/expected" : "/_static/ask/models");
     const files = async (name) => (await fetch(`${folder(name)}/${name}`)).arrayBuffer();
     return differences(scripts, files, { plain, count: count ?? Infinity });

@@ -2,8 +2,8 @@
 const farthest = (found, expected) => found.reduce((most, value, i) => Math.max(most, Math.abs(value - expected[i])), found.length === expected.length ? 0 : Infinity);
 
 // `files(name)` gives the bytes of expected.json, logits.bin, maps.bin, the manifest and the weights; `scripts` has Bert,
-// WordPiece, arithmetic, pool, neighbours and patterns; `count`, how many sentences are computed; all are cut into pieces.
-export async function differences({ Bert, WordPiece, arithmetic, pool, neighbours, patterns }, files, { plain = false, count = Infinity } = {}) {
+// WordPiece, arithmetic, pieceScores, pool, neighbours and patterns; `count`, how many sentences are computed; all are cut into pieces.
+export async function differences({ Bert, WordPiece, arithmetic, pieceScores, pool, neighbours, patterns }, files, { plain = false, count = Infinity } = {}) {
   const read = async (name) => JSON.parse(new TextDecoder().decode(await files(name)));
   const manifest = await read("manifest.json"), { model: name, sentences, neighbours: near } = await read("expected.json");
   const [logits, maps] = (await Promise.all(["logits.bin", "maps.bin"].map(files))).map((bytes) => new Float32Array(bytes));
@@ -26,7 +26,7 @@ export async function differences({ Bert, WordPiece, arithmetic, pool, neighbour
         found.logits = Math.max(found.logits, farthest(values, logits.subarray(start, start + model.vocabulary)));
       });
       const own = words.map(() => 0);
-      model.pieceScores(ids, encoded.owner, tokenizer.mask).forEach((score, index) => { own[encoded.owner[index + 1]] += score; });
+      pieceScores(model, encoded, tokenizer.mask).forEach((score, index) => { own[encoded.owner[index + 1]] += score; });
       if (!special) found.scores = Math.max(found.scores, farthest(own, scores));
     }
     place += size;
