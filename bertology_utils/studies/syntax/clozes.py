@@ -5,8 +5,10 @@ Orchestration only: scores come from `cloze`, items from `pair_sets`, `facts` an
 test split.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 import torch
@@ -187,24 +189,26 @@ def _competence(specimen: Specimen, items: Sequence[tuple], intact: torch.Tensor
 def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
     """Classes of things through ten paraphrases: `table (templates, facts)` of hits at 1 among the classes, 0/1.
 
-    Only classes that take "a" are asked and offered, or the article before the blank would tell.
-    `best_template` and `worst_template` are chosen on half of the classes and scored on the others, both ways round, so
-    that the spread is no effect of choosing; samples over classes, because a template may favour one. `majority` is the
-    share of the most frequent class.
+    Only classes that take "a" are asked and offered, or the article before the blank would tell; each half of the
+    classes is asked by itself. `best_template` and `worst_template` are chosen on one half and scored on the other,
+    both ways round, so that the spread is no effect of choosing; samples over classes, because a template may favour
+    one. `majority` is the share of the most frequent class of each half.
     """
     known = [(thing, kind) for thing, kind, _ in classified_things() if article(kind) == "a"]
     known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None]
     classes = sorted({category for _, category in known})
-    table = np.stack([_hits(specimen, template, known, classes) for template in CLASS_TEMPLATES])
     even = np.array([classes.index(kind) % 2 == 0 for _, kind in known])
+    table, majority = np.empty((len(CLASS_TEMPLATES), len(known))), 0.0
+    for half, offered in ((even, classes[::2]), (~even, classes[1::2])):
+        asked = list(compress(known, half))
+        table[:, half] = [_hits(specimen, template, asked, offered) for template in CLASS_TEMPLATES]
+        majority += max(Counter(kind for _, kind in asked).values()) / len(known)
     found = {"best_template": np.zeros(len(known)), "worst_template": np.zeros(len(known))}
     for chosen_on in (even, ~even):
         means = table[:, chosen_on].mean(1)
         found["best_template"][~chosen_on] = table[means.argmax()][~chosen_on]
         found["worst_template"][~chosen_on] = table[means.argmin()][~chosen_on]
-    answers = [category for _, category in known]
-    majority = max(map(answers.count, classes)) / len(answers)
-    found = {name: by_unit(values, answers) for name, values in found.items()}
+    found = {name: by_unit(values, [kind for _, kind in known]) for name, values in found.items()}
     return found | {"table": table, "majority": np.array(majority)}
 
 
@@ -226,8 +230,9 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
     `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word
     against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study.
     The samples of `role_sensitivity` are over events, whose two sentences hold the same words, those of
-    `negation_sensitivity` over pairs of classes, as of `negation`'s `affirmative`. `pragmatic_unigram` and
-    `negation_unigram` are what the better word is worth without any context.
+    `pragmatic_sensitivity` over the sentences that situations share, those of `negation_sensitivity` over pairs of
+    classes, as of `negation`'s `affirmative`. `pragmatic_unigram` and `negation_unigram` are what the better word is
+    worth without any context.
     """
     roles = role_reversal_pairs(n, source=source)
     affirmative = negation_clozes(source=source)[::2]
@@ -246,6 +251,10 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
     for name, items in (("pragmatic", stories), ("negation", affirmative)):
         right, alone = _sensitivity(specimen, items), _without_context(specimen, items)
         found |= {f"{name}_{key}": x[~np.isnan(right)] for key, x in (("sensitivity", right), ("unigram", alone))}
+    asked = compress(stories, ~np.isnan(_sensitivity(specimen, stories)))
+    found["pragmatic_sensitivity"] = by_unit(
+        found["pragmatic_sensitivity"], [str(c.condition.get("sentence", c.words)) for c in asked]
+    )
     margins = _margins(specimen, affirmative)
     pairs, classes = _swapped(affirmative, ~np.isnan(margins))
     found["negation_sensitivity"] = by_unit(margins[pairs].sum(-1) > 0, classes)
@@ -253,11 +262,16 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
 
 
 def pragmatic_clozes() -> list[Cloze]:
-    """Short stories whose last word is to be expected; `false` is a word of the same class that fits less well."""
+    """Situations that tell what to expect of the sentence after them, which several share.
+
+    `false` is what the next situation of that sentence would have led to: each word is as often false as true.
+    """
     items = []
-    for context, answers in ITEMS["pragmatic"].items():
-        words, (expected, within, between) = (*context.split(), cloze.MASK, "."), answers.split()
-        items.append(Cloze(words, len(words) - 2, expected, within, "pragmatic", {"between": between}))
+    for last, situations in ITEMS["events"].items():
+        expected = list(situations.values())
+        for context, true, false in zip(situations, expected, expected[1:] + expected[:1], strict=True):
+            words = tuple(f"{context} . {last}".split())
+            items.append(Cloze(words, words.index(cloze.MASK), true, false, "pragmatic", {"sentence": last}))
     return items
 
 

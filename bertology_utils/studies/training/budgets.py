@@ -61,12 +61,16 @@ class BatchSizes:
 def batch_sizes(lab: Laboratory, **arms: Mapping[str, Any]) -> BatchSizes:
     """Trains an arm for each size, named with what it changes in the recipe, at the best of three learning rates.
 
-    The rate is chosen on two seeds and every second held-out sentence; the other half decides.
+    The rate is chosen on two seeds and every second held-out sentence; the other half decides. The first arm is also
+    trained with twice its steps, as `longer_batch`.
     """
     recipes = {size: with_best_rate(lab, replace(lab.recipe, **changes)) for size, changes in arms.items()}
     left, untrained = slice(1, None, 2), lab.untrained_losses[:, 1::2]
     guesses = tiny.agreement(lab.untrained, lab.held_out[left])
-    model, control = {UNTRAINED: untrained}, {UNTRAINED: untrained}
+    first = next(iter(recipes.values()))
+    longer = lab.train(**vars(first) | {"steps": 2 * first.steps})
+    model = {UNTRAINED: untrained, "longer_batch": tiny.held_out_losses(longer, lab.unseen[left])}
+    control = dict.fromkeys(model, untrained)
     for size, recipe in recipes.items():
         models = lab.base if recipe == lab.recipe else tiny.pretrain_all(lab.words, lab.corpus, recipe, lab.seeds)
         model[f"{size}_batch"] = tiny.held_out_losses(models, lab.unseen[left])
