@@ -8,7 +8,7 @@ test split.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
+from itertools import compress, permutations
 
 import numpy as np
 import torch
@@ -229,10 +229,10 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
 
     `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word
     against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study.
-    The samples of `role_sensitivity` are over events, whose two sentences hold the same words, those of
-    `pragmatic_sensitivity` over the sentences that situations share, those of `negation_sensitivity` over pairs of
-    classes, as of `negation`'s `affirmative`. `pragmatic_unigram` and `negation_unigram` are what the better word is
-    worth without any context.
+    The samples of `role_sensitivity` are over events, whose two sentences hold the same words. The other two ask items
+    that swap their words together (`_swapped`): those of `pragmatic_sensitivity` are over the sentences that situations
+    share, those of `negation_sensitivity` over pairs of classes. `pragmatic_unigram` and `negation_unigram` are what
+    the better word is worth without any context.
     """
     roles = role_reversal_pairs(n, source=source)
     affirmative = negation_clozes(source=source)[::2]
@@ -242,34 +242,30 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
         if source == EMBEDDED
         else pair_sets.role_clozes(source)
     )
+    told = list(dict.fromkeys((c.words, c.true) for c in stories))
     sets = {
-        "pragmatic": ([c.words for c in stories], [[c.true] for c in stories]),
+        "pragmatic": ([words for words, _ in told], [[true] for _, true in told]),
         "negation": ([c.words for c in affirmative], [[c.true] for c in affirmative]),
         "role": ([words for words, _ in verbs], [answers for _, answers in verbs]),
     }
     found = {f"{name}_accuracy": _accuracy(specimen, *items) for name, items in sets.items()}
     for name, items in (("pragmatic", stories), ("negation", affirmative)):
-        right, alone = _sensitivity(specimen, items), _without_context(specimen, items)
-        found |= {f"{name}_{key}": x[~np.isnan(right)] for key, x in (("sensitivity", right), ("unigram", alone))}
-    asked = compress(stories, ~np.isnan(_sensitivity(specimen, stories)))
-    found["pragmatic_sensitivity"] = by_unit(
-        found["pragmatic_sensitivity"], [str(c.condition.get("sentence", c.words)) for c in asked]
-    )
-    margins = _margins(specimen, affirmative)
-    pairs, classes = _swapped(affirmative, ~np.isnan(margins))
-    found["negation_sensitivity"] = by_unit(margins[pairs].sum(-1) > 0, classes)
+        margins = _margins(specimen, items)
+        pairs, words = _swapped(items, ~np.isnan(margins))
+        units = [str(items[first].condition.get("sentence", own)) for (first, _), own in zip(pairs, words, strict=True)]
+        found[f"{name}_sensitivity"] = by_unit(margins[pairs].sum(-1) > 0, units)
+        found[f"{name}_unigram"] = _without_context(specimen, items)[~np.isnan(margins)]
     return found | {"role_sensitivity": role_sensitivity(specimen, roles)}
 
 
 def pragmatic_clozes() -> list[Cloze]:
     """Situations that tell what to expect of the sentence after them, which several share.
 
-    `false` is what the next situation of that sentence would have led to: each word is as often false as true.
+    `false` is what another situation of that sentence leads to: every two of them swap their words.
     """
     items = []
     for last, situations in ITEMS["events"].items():
-        expected = list(situations.values())
-        for context, true, false in zip(situations, expected, expected[1:] + expected[:1], strict=True):
+        for (context, true), (_, false) in permutations(situations.items(), 2):
             words = tuple(f"{context} . {last}".split())
             items.append(Cloze(words, words.index(cloze.MASK), true, false, "pragmatic", {"sentence": last}))
     return items
