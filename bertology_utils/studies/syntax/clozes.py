@@ -21,7 +21,6 @@ from bertology_utils.instruments.crossed_clozes import role_sensitivity
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.language.items import ITEMS
 from bertology_utils.language.lexicon import article
-from bertology_utils.language.listed_pairs import classified_things
 from bertology_utils.language.pairs import Cloze
 from bertology_utils.language.perturbations import (
     Perturbed,
@@ -194,7 +193,8 @@ def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
     both ways round, so that the spread is no effect of choosing; samples over classes, because a template may favour
     one. `majority` is the share of the most frequent class of each half.
     """
-    known = [(thing, kind) for thing, kind, _ in classified_things() if article(kind) == "a"]
+    listed = ITEMS["classes"] | ITEMS["more_classes"]
+    known = [(thing, kind) for kind, things in listed.items() if article(kind) == "a" for thing in things.split()]
     known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None]
     classes = sorted({category for _, category in known})
     even = np.array([classes.index(kind) % 2 == 0 for _, kind in known])
