@@ -30,6 +30,7 @@ from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 
 # Ways to say a sentence again without touching its slots (after jiang2019how, whose paraphrases are back-translations).
+WAYS = 8  # to halve the answers on which prompts are chosen
 REWRITES = ("{}", "we know that {}", "it is true that {}", "in fact , {}", "people say that {}")
 ASKED = tuple(relation for relation in RELATIONS if relation != "size")
 
@@ -164,14 +165,15 @@ def halves(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(even, odd), (odd, even)]
 
 
-def halves_by_answer(answers: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def halves_by_answer(answers: np.ndarray, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
     """`halves` that share no answer and are about equally large; those of the indices where there is one answer only.
 
     A prompt that likes one object would otherwise win on both sides. Answers go to the smaller side, most frequent
-    first: (facts,) -> two pairs of (development, test) indices.
+    first, equally frequent ones by the seed: (facts,) -> two pairs of (development, test) indices.
     """
     sides: tuple[list[int], list[int]] = ([], [])
-    for answer, _ in Counter(answers.tolist()).most_common():
+    shuffled = np.random.default_rng(seed).permutation(answers)
+    for answer, _ in Counter(shuffled.tolist()).most_common():
         min(sides, key=len).extend(np.flatnonzero(answers == answer))
     one, other = (np.array(sorted(side), dtype=int) for side in sides)
     return [(one, other), (other, one)] if len(other) else halves(len(answers))
@@ -183,18 +185,19 @@ def prompt_study(scores: RelationScores) -> dict[str, np.ndarray]:
     The baselines are the relation's most frequent object (`majority`) and what a `guess` among its candidates hits.
     Scores are `calibrated`; `manual_raw` is the hand-written prompt's as the model gives it.
 
-    Best and median are chosen by P@1 on facts with other answers (ties: by the mean log probability of the answers).
+    Best and median are chosen by P@1 on facts with other answers (ties: by the mean log probability of the answers), in
+    several ways to halve the answers, over which a fact's hit is averaged: which one it was is no part of the result.
     The ensemble averages the candidates' probabilities with weights proportional to the development P@1, a plain form
     of the weighted ensemble of jiang2019how.
     """
     hits = scores.hits
     out = {name: np.zeros(len(scores.facts)) for name in ("best_template", "median_template", "ensemble")}
-    for development, test in halves_by_answer(scores.answers):
+    for development, test in (half for way in range(WAYS) for half in halves_by_answer(scores.answers, way)):
         order = _ranked(scores, development)
-        out["best_template"][test] = hits[order[-1], test]
-        out["median_template"][test] = hits[order[len(order) // 2], test]
+        out["best_template"][test] += hits[order[-1], test] / WAYS
+        out["median_template"][test] += hits[order[len(order) // 2], test] / WAYS
         weights = hits[:, development].sum(1) + 1
-        out["ensemble"][test] = _ensemble_hits(scores, weights, test)
+        out["ensemble"][test] += _ensemble_hits(scores, weights, test) / WAYS
     guess = np.full(len(scores.facts), 1 / len(scores.candidates))
     plain = {"manual": hits[0], "manual_raw": scores.raw_hits[0], "majority": scores.majority}
     return {**out, **{name: values.astype(float) for name, values in plain.items()}, "guess": guess}

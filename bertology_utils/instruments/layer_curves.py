@@ -211,20 +211,23 @@ def _at_top(tasks: Sequence[np.ndarray], folds: int) -> np.ndarray:
 def loss_samples(scores: Sequence[np.ndarray], rank: int, folds: int = 8) -> dict[str, np.ndarray]:
     """What single steps to one layer more cost the `rank` tasks that lose most by one: (seeds, folds) each.
 
-    `least`: the loss of the last of these tasks, 0 on average where no step costs anything; `late_lead`: how much more
-    all of them lose by steps into the high band than by those below. Tasks and their steps are chosen on the other
-    seeds and the other folds of the items, so that noise is not taken for a loss.
+    `least`: the loss of the last of these tasks, 0 on average where no step costs anything; `late`: that of the last of
+    most of as many, by steps into the high band alone. Tasks and their steps are chosen on the other seeds and the
+    other folds of the items, so that noise is not taken for a loss.
     """
     losses = -np.diff(np.stack([_by_fold(own, folds) for own in scores]), axis=1)  # (tasks, layers, seeds, folds)
-    found = {name: np.empty(losses.shape[2:]) for name in ("least", "late_lead")}
-    high = band_of(losses.shape[1])["high"]
-    for seed, fold in np.ndindex(*losses.shape[2:]):
-        others = np.delete(np.delete(losses, seed, 2), fold, 3).mean((2, 3))  # (tasks, layers)
-        losers = np.argsort(-others.max(1))[:rank]
-        steps = others[losers].argmax(1)
-        own, late = losses[losers, steps, seed, fold], np.isin(steps + 1, high)
-        found["least"][seed, fold] = own[-1]
-        found["late_lead"][seed, fold] = np.where(late, own, -own).mean()
+    late = [layer - 1 for layer in band_of(losses.shape[1])["high"]]
+    return {"least": _loss_of(losses, rank), "late": _loss_of(losses[:, late], rank // 2 + 1)}
+
+
+def _loss_of(losses: np.ndarray, rank: int) -> np.ndarray:
+    """What the task at this rank, the costliest first, loses by its costliest step; both are chosen on the rest:
+    (tasks, steps, seeds, folds) to (seeds, folds)."""
+    found = np.empty(losses.shape[2:])
+    for seed, fold in np.ndindex(*found.shape):
+        others = np.delete(np.delete(losses, seed, 2), fold, 3).mean((2, 3))  # (tasks, steps)
+        task = np.argsort(-others.max(1))[rank - 1]
+        found[seed, fold] = losses[task, others[task].argmax(), seed, fold]
     return found
 
 

@@ -4,9 +4,11 @@ It reads `lexicon.yaml` and knows nothing of syntax or models. Every content wor
 (`train` or `test`), whatever its part of speech, so that a probe trained on one split meets new words in the other.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_yaml
@@ -92,6 +94,23 @@ class Lexicon:
 
 def noun_forms(noun: Noun) -> tuple[str, ...]:
     return (noun.singular, noun.plural) if noun.plural else (noun.singular,)
+
+
+@lru_cache(maxsize=2)
+def _named(table: Literal["nouns", "verbs"]) -> dict[str, str]:
+    """Each form of the listed nouns or verbs of both splits -> the form that names it."""
+    entries = (entry for split in SPLITS for group in getattr(load_lexicon(split), table).values() for entry in group)
+    listed = (noun_forms(entry) if table == "nouns" else entry.forms for entry in entries)
+    return {form: forms[0] for forms in listed for form in forms}
+
+
+def first_words(sentences: Iterable[Sequence[str]], table: Literal["nouns", "verbs"]) -> list[str]:
+    """Of each sentence the first noun or verb that is listed, whatever its form, or else its first word.
+
+    Generated sentences share them: they are what was drawn (`samples.by_unit`).
+    """
+    named = _named(table)
+    return [next((named[word] for word in words if word in named), words[0]) for words in sentences]
 
 
 def with_s(word: str) -> str:

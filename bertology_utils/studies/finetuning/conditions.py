@@ -11,8 +11,10 @@ from typing import Self
 import numpy as np
 from torch.nn import Parameter
 
+from bertology_utils.language.lexicon import first_words
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
+from bertology_utils.samples import by_unit
 from bertology_utils.tuning import classification_tasks, comparisons
 from bertology_utils.tuning.comparisons import Plan
 from bertology_utils.tuning.descent import trainable
@@ -96,7 +98,7 @@ def _weights(parameters: Iterable[Parameter]) -> int:
 
 
 def adapted(specimen: Specimen, conditions: Conditions, plan: Plan) -> dict[str, np.ndarray | float]:
-    """Adapters on the first task against full tuning, (seeds, items), and the `share` of weights that they train.
+    """Adapters on the first task against full tuning, (seeds, verbs), and the `share` of weights that they train.
 
     houlsby2019parameter. Seeds of the plan that the conditions lack are fully tuned here.
     """
@@ -106,4 +108,6 @@ def adapted(specimen: Specimen, conditions: Conditions, plan: Plan) -> dict[str,
     if further:
         more = comparisons.tune(specimen, [task], replace(plan, seeds=further))[task]
         full = np.concatenate([full, comparisons.correct(more)])
-    return {"adapter": comparisons.correct(runs), "full": full, "share": runs[0].trained_share}
+    verbs = first_words(plan.examples(task)[1].sentences, "verbs")
+    found = {"adapter": comparisons.correct(runs), "full": full}
+    return {name: by_unit(scores, verbs) for name, scores in found.items()} | {"share": runs[0].trained_share}

@@ -10,7 +10,9 @@ import numpy as np
 
 from bertology_utils.absent import Absent
 from bertology_utils.language.grammar import Sentence
+from bertology_utils.language.lexicon import first_words
 from bertology_utils.models import Specimen
+from bertology_utils.samples import by_unit, per_seed
 from bertology_utils.studies.finetuning.conditions import TASKS, Conditions
 from bertology_utils.tuning import changes, comparisons
 from bertology_utils.tuning.mlm_training import train_mlm
@@ -18,28 +20,34 @@ from bertology_utils.tuning.training import Examples, FineTuned
 
 
 def attention_effects(
-    specimen: Specimen, conditions: Conditions, sentences: Sequence[Sentence]
+    specimen: Specimen, conditions: Conditions, sentences: Sequence[Sentence], further: comparisons.Plan | None = None
 ) -> dict[str, np.ndarray]:
-    """What tuning did to attention maps, mean over tasks.
+    """What tuning did to attention maps, mean over tasks; runs with `further` seeds are made and forgotten here.
 
     1 - cosine of the flattened maps before and after (kovaleva2019revealing): `by_layer` (layers, sentences); of the
     `last` layer, the `last_but_one` and the `strongest_other`, the one of the rest that changed most (absent if
-    there is none), (seeds, sentences) each. Growth of the share of attention in the last two layers, (seeds, sentences)
-    each: `sep_shift` on [SEP], `relation_shift` of words on their grammatical heads and dependents.
+    there is none), (seeds, verbs) each, as sentences share their verbs. Growth of the share of attention in the last
+    two layers, (seeds, verbs) each: `sep_shift` on [SEP], `relation_shift` of words on their grammatical heads and
+    dependents. `learnt`: accuracy of the kept runs over tasks, (seeds, 1).
     """
-    runs = [run for name in TASKS for run in conditions.runs[name]]
-    effects = comparisons.attention_effects(specimen, runs, sentences)
-    mean = {name: np.mean(np.split(values, len(TASKS)), axis=0) for name, values in effects.items()}
+    effects = []
+    for name in TASKS:
+        more = comparisons.tune(specimen, [name], further)[name] if further else []
+        effects.append(comparisons.attention_effects(specimen, [*conditions.runs[name], *more], sentences))
+    mean = {name: np.mean([own[name] for own in effects], axis=0) for name in effects[0]}
     change = mean["change"]  # (seeds, sentences, layers)
+    found = {"last": change[..., -1], "last_but_one": change[..., -2]}
+    found |= {f"{target}_shift": mean[target][..., -2:].mean(-1) for target in comparisons.TARGETS}
     others = change[..., :-2]
+    if others.size:
+        found["strongest_other"] = others[..., others.mean((0, 1)).argmax()]
+    verbs = first_words([sentence.words for sentence in sentences], "verbs")
+    tuned = comparisons.over_tasks(conditions.tuned)
     return {
         "by_layer": change.mean(0).T,
-        "last": change[..., -1],
-        "last_but_one": change[..., -2],
-        "strongest_other": others[..., others.mean((0, 1)).argmax()]
-        if others.size
-        else Absent("It needs three layers."),
-        **{f"{target}_shift": mean[target][..., -2:].mean(-1) for target in comparisons.TARGETS},
+        "strongest_other": Absent("It needs three layers."),
+        "learnt": per_seed(tuned.mean(1), tuned.shape[1]),
+        **{name: by_unit(values, verbs) for name, values in found.items()},
     }
 
 
@@ -90,10 +98,12 @@ def masked_words_shift(
 
 
 def silenced(specimen: Specimen, conditions: Conditions, tests: Mapping[str, Examples]) -> dict[str, np.ndarray]:
-    """Scores over all tasks, (seeds, items): `tuned` as they are, `silenced` while [SEP] says nothing above the middle.
+    """Scores over all tasks, (seeds, verbs): `tuned` as they are, `silenced` while [SEP] says nothing above the middle.
 
     Weights of attention stay as they are; what [SEP] would hand on is zero.
     """
     upper = range(specimen.layers // 2 + 1, specimen.layers + 1)
     quiet = {name: comparisons.without_separator(conditions.runs[name], tests[name], upper) for name in TASKS}
-    return {"tuned": comparisons.over_tasks(conditions.tuned), "silenced": comparisons.over_tasks(quiet)}
+    verbs = first_words([words for name in TASKS for words in tests[name].sentences], "verbs")
+    scores = {"tuned": conditions.tuned, "silenced": quiet}
+    return {name: by_unit(comparisons.over_tasks(own), verbs) for name, own in scores.items()}

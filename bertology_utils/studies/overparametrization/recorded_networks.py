@@ -32,6 +32,7 @@ READERS = {
     "contextual": "recurrent on its layers",
 }
 EVERY = (FULL, *NETWORKS, *READERS)
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
 LEAST = 3  # seeds that an interval needs
 OFTEN = 0.8  # of the tasks in which a super-survivor is left
 Samples = dict[str, np.ndarray]
@@ -95,11 +96,12 @@ class Recorded:
             "reliability": nets.reliability(*importance),
         }
 
-    def overlap(self, specimen: Specimen, first: str, second: str) -> dict[str, UnitSamples]:
-        """`subnetworks.task_overlap` of the good networks' heads of two tasks, and how well each was learnt."""
-        heads = [self._of_task(specimen.identity, task, "s_good", "heads", [first, second]) for task in (first, second)]
-        known = [self._means(specimen.identity, [task], [FULL])[FULL] for task in (first, second)]
-        return nets.task_overlap(*heads) | {"first_task": known[0], "second_task": known[1]}
+    def overlap(self, specimen: Specimen, *tasks: str) -> dict[str, UnitSamples]:
+        """`subnetworks.task_overlap` of the good networks' heads, and how well the first_task, ... was learnt."""
+        heads = [self._of_task(specimen.identity, task, "s_good", "heads", tasks) for task in tasks]
+        known = [self._means(specimen.identity, [task], [FULL])[FULL] for task in tasks]
+        learnt = {f"{place}_task": score for place, score in zip(ORDINALS, known, strict=False)}
+        return nets.task_overlap(*heads) | learnt
 
     def patterns(self, eager: Specimen, sentences: Sequence[Words]) -> Samples:
         """The share of maps without a simple pattern, of all `heads` (sentences,), of `survivors` (seeds, sentences).

@@ -230,15 +230,15 @@ def kappa_by_run(*tasks: np.ndarray) -> UnitSamples:
     return by_unit([((a == b).mean() - chance) / (1 - chance) for a, b, _ in pairs], [names for *_, names in pairs])
 
 
-def task_overlap(first: np.ndarray, second: np.ndarray) -> dict[str, UnitSamples]:
-    """Do two tasks leave the same heads? Survival (runs, heads) of each; one value a run.
+def task_overlap(*tasks: np.ndarray) -> dict[str, UnitSamples]:
+    """Do tasks leave the same heads? Survival (runs, heads) of each; one value a run.
 
-    between_tasks is the share of heads on which a run of the first and one of the second agree, between_seeds the same
-    for two runs of one task.
+    between_tasks is the share of heads on which runs of two tasks agree, between_seeds the same for two runs of one.
     """
-    across = product(enumerate(first), enumerate(second))
-    mixed = [((a == b).mean(), (f"0-{i}", f"1-{j}")) for (i, a), (j, b) in across]
-    alike = [((a == b).mean(), names) for a, b, names in pairs_of_runs(first, second)]
+    runs = [[(f"{place}-{i}", run) for i, run in enumerate(task)] for place, task in enumerate(tasks)]
+    across = (pair for first, second in combinations(runs, 2) for pair in product(first, second))
+    mixed = [((a == b).mean(), (name, other)) for (name, a), (other, b) in across]
+    alike = [((a == b).mean(), names) for a, b, names in pairs_of_runs(*tasks)]
     named = {"between_tasks": mixed, "between_seeds": alike}
     return {name: by_unit(*map(list, zip(*pairs, strict=True))) for name, pairs in named.items()}
 

@@ -5,8 +5,10 @@ Orchestration only: scores come from `cloze`, items from `pair_sets`, `facts` an
 test split.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress, permutations
 
 import numpy as np
 import torch
@@ -19,7 +21,6 @@ from bertology_utils.instruments.crossed_clozes import role_sensitivity
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.language.items import ITEMS
 from bertology_utils.language.lexicon import article
-from bertology_utils.language.listed_pairs import classified_things
 from bertology_utils.language.pairs import Cloze
 from bertology_utils.language.perturbations import (
     Perturbed,
@@ -187,24 +188,27 @@ def _competence(specimen: Specimen, items: Sequence[tuple], intact: torch.Tensor
 def template_spread(specimen: Specimen) -> dict[str, np.ndarray]:
     """Classes of things through ten paraphrases: `table (templates, facts)` of hits at 1 among the classes, 0/1.
 
-    Only classes that take "a" are asked and offered, or the article before the blank would tell.
-    `best_template` and `worst_template` are chosen on half of the classes and scored on the others, both ways round, so
-    that the spread is no effect of choosing; samples over classes, because a template may favour one. `majority` is the
-    share of the most frequent class.
+    Only classes that take "a" are asked and offered, or the article before the blank would tell; each half of the
+    classes is asked by itself. `best_template` and `worst_template` are chosen on one half and scored on the other,
+    both ways round, so that the spread is no effect of choosing; samples over classes, because a template may favour
+    one. `majority` is the share of the most frequent class of each half.
     """
-    known = [(thing, kind) for thing, kind, _ in classified_things() if article(kind) == "a"]
+    listed = ITEMS["classes"] | ITEMS["more_classes"]
+    known = [(thing, kind) for kind, things in listed.items() if article(kind) == "a" for thing in things.split()]
     known = [pair for pair in known if cloze.single_piece(specimen, pair[1]) is not None]
     classes = sorted({category for _, category in known})
-    table = np.stack([_hits(specimen, template, known, classes) for template in CLASS_TEMPLATES])
     even = np.array([classes.index(kind) % 2 == 0 for _, kind in known])
+    table, majority = np.empty((len(CLASS_TEMPLATES), len(known))), 0.0
+    for half, offered in ((even, classes[::2]), (~even, classes[1::2])):
+        asked = list(compress(known, half))
+        table[:, half] = [_hits(specimen, template, asked, offered) for template in CLASS_TEMPLATES]
+        majority += max(Counter(kind for _, kind in asked).values()) / len(known)
     found = {"best_template": np.zeros(len(known)), "worst_template": np.zeros(len(known))}
     for chosen_on in (even, ~even):
         means = table[:, chosen_on].mean(1)
         found["best_template"][~chosen_on] = table[means.argmax()][~chosen_on]
         found["worst_template"][~chosen_on] = table[means.argmin()][~chosen_on]
-    answers = [category for _, category in known]
-    majority = max(map(answers.count, classes)) / len(answers)
-    found = {name: by_unit(values, answers) for name, values in found.items()}
+    found = {name: by_unit(values, [kind for _, kind in known]) for name, values in found.items()}
     return found | {"table": table, "majority": np.array(majority)}
 
 
@@ -225,9 +229,10 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
 
     `role`: which of two verbs' roles fits ("... which mouse the cat had chased"); `pragmatic`: the expected word
     against one of the same class; `negation`: the true class against a false one, affirmative only, as in the study.
-    The samples of `role_sensitivity` are over events, whose two sentences hold the same words, those of
-    `negation_sensitivity` over pairs of classes, as of `negation`'s `affirmative`. `pragmatic_unigram` and
-    `negation_unigram` are what the better word is worth without any context.
+    The samples of `role_sensitivity` are over events, whose two sentences hold the same words. The other two ask items
+    that swap their words together (`_swapped`): those of `pragmatic_sensitivity` are over the sentences that situations
+    share, those of `negation_sensitivity` over pairs of classes. `pragmatic_unigram` and `negation_unigram` are what
+    the better word is worth without any context.
     """
     roles = role_reversal_pairs(n, source=source)
     affirmative = negation_clozes(source=source)[::2]
@@ -237,27 +242,32 @@ def psycholinguistic_suite(specimen: Specimen, n: int | None = None, source: str
         if source == EMBEDDED
         else pair_sets.role_clozes(source)
     )
+    told = list(dict.fromkeys((c.words, c.true) for c in stories))
     sets = {
-        "pragmatic": ([c.words for c in stories], [[c.true] for c in stories]),
+        "pragmatic": ([words for words, _ in told], [[true] for _, true in told]),
         "negation": ([c.words for c in affirmative], [[c.true] for c in affirmative]),
         "role": ([words for words, _ in verbs], [answers for _, answers in verbs]),
     }
     found = {f"{name}_accuracy": _accuracy(specimen, *items) for name, items in sets.items()}
     for name, items in (("pragmatic", stories), ("negation", affirmative)):
-        right, alone = _sensitivity(specimen, items), _without_context(specimen, items)
-        found |= {f"{name}_{key}": x[~np.isnan(right)] for key, x in (("sensitivity", right), ("unigram", alone))}
-    margins = _margins(specimen, affirmative)
-    pairs, classes = _swapped(affirmative, ~np.isnan(margins))
-    found["negation_sensitivity"] = by_unit(margins[pairs].sum(-1) > 0, classes)
+        margins = _margins(specimen, items)
+        pairs, words = _swapped(items, ~np.isnan(margins))
+        units = [str(items[first].condition.get("sentence", own)) for (first, _), own in zip(pairs, words, strict=True)]
+        found[f"{name}_sensitivity"] = by_unit(margins[pairs].sum(-1) > 0, units)
+        found[f"{name}_unigram"] = _without_context(specimen, items)[~np.isnan(margins)]
     return found | {"role_sensitivity": role_sensitivity(specimen, roles)}
 
 
 def pragmatic_clozes() -> list[Cloze]:
-    """Short stories whose last word is to be expected; `false` is a word of the same class that fits less well."""
+    """Situations that tell what to expect of the sentence after them, which several share.
+
+    `false` is what another situation of that sentence leads to: every two of them swap their words.
+    """
     items = []
-    for context, answers in ITEMS["pragmatic"].items():
-        words, (expected, within, between) = (*context.split(), cloze.MASK, "."), answers.split()
-        items.append(Cloze(words, len(words) - 2, expected, within, "pragmatic", {"between": between}))
+    for last, situations in ITEMS["events"].items():
+        for (context, true), (_, false) in permutations(situations.items(), 2):
+            words = tuple(f"{context} . {last}".split())
+            items.append(Cloze(words, words.index(cloze.MASK), true, false, "pragmatic", {"sentence": last}))
     return items
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from bertology_utils.language.facts import InventedPerson
 from bertology_utils.runs import Runs
+from bertology_utils.samples import by_unit
 from bertology_utils.studies.training.laboratory import UNTRAINED, Laboratory
 from bertology_utils.tuning import tiny_pretraining as tiny
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
@@ -20,7 +21,7 @@ RATES = (0.5, 1, 2)  # times the learning rate of the base
 
 
 def stored(lab: Laboratory, people: Sequence[InventedPerson], layers: Sequence[int]) -> Runs:
-    """Facts known (P@1) by nets of several depths after reading the same statements: (seeds, people) each.
+    """Facts known (P@1) by nets of several depths after reading the same statements: (seeds, countries) each.
 
     The control are guesses of untrained models, which are a sample of their own as well.
     """
@@ -28,12 +29,13 @@ def stored(lab: Laboratory, people: Sequence[InventedPerson], layers: Sequence[i
     names = sorted({word for words in statements for word in words} | set(people[0].candidates))
     recipe = replace(lab.recipe, budget=FACTS_BUDGET, steps=FACTS_STEPS * lab.steps)
     arms = [tiny.pretrain_all(names, statements, replace(recipe, layers=depth), lab.seeds) for depth in layers]
+    countries = [person.country for person in people]
     facts = {
-        f"facts_{depth}_layer{'s' * (depth > 1)}": tiny.planted_facts(models, people)
+        f"facts_{depth}_layer{'s' * (depth > 1)}": by_unit(tiny.planted_facts(models, people), countries)
         for depth, models in zip(layers, arms, strict=True)
     }
     blank = tiny.over_seeds(lambda seed: tiny_specimen(names, lab.recipe, seed), lab.seeds)
-    facts["guesses"] = guesses = tiny.planted_facts(blank, people)
+    facts["guesses"] = guesses = by_unit(tiny.planted_facts(blank, people), countries)
     return Runs(facts, dict.fromkeys(facts, guesses))
 
 
@@ -41,7 +43,7 @@ def stored(lab: Laboratory, people: Sequence[InventedPerson], layers: Sequence[i
 class BatchSizes:
     """Arms of equal pieces in batches of several sizes: their recipes, and losses and agreement on held-out sentences.
 
-    The samples are (seeds, items) of the half of the sentences on which no learning rate was tried.
+    The samples are (seeds, words) of the half of the sentences on which no learning rate was tried.
     """
 
     recipes: Mapping[str, BilingualRecipe]
@@ -61,18 +63,19 @@ class BatchSizes:
 def batch_sizes(lab: Laboratory, **arms: Mapping[str, Any]) -> BatchSizes:
     """Trains an arm for each size, named with what it changes in the recipe, at the best of three learning rates.
 
-    The rate is chosen on two seeds and every second held-out sentence; the other half decides.
+    The rate is chosen on two seeds and every second held-out sentence; the other half decides. The first arm is also
+    trained with twice its steps, as `longer_batch`.
     """
     recipes = {size: with_best_rate(lab, replace(lab.recipe, **changes)) for size, changes in arms.items()}
-    left, untrained = slice(1, None, 2), lab.untrained_losses[:, 1::2]
-    guesses = tiny.agreement(lab.untrained, lab.held_out[left])
-    model, control = {UNTRAINED: untrained}, {UNTRAINED: untrained}
+    left, first = slice(1, None, 2), next(iter(recipes.values()))
+    longer = lab.train(**vars(first) | {"steps": 2 * first.steps})
+    untrained = lab.losses(lab.untrained, left)
+    found = {UNTRAINED: untrained, "longer_batch": Runs(lab.losses(longer, left), untrained)}
     for size, recipe in recipes.items():
-        models = lab.base if recipe == lab.recipe else tiny.pretrain_all(lab.words, lab.corpus, recipe, lab.seeds)
-        model[f"{size}_batch"] = tiny.held_out_losses(models, lab.unseen[left])
-        model[f"agreement_{size}"] = tiny.agreement(models, lab.held_out[left])
-        control |= {f"{size}_batch": untrained, f"agreement_{size}": guesses}
-    return BatchSizes(recipes, Runs(model, control))
+        models = lab.train(**vars(recipe))
+        found[f"{size}_batch"] = Runs(lab.losses(models, left), untrained)
+        found[f"agreement_{size}"] = lab.agreement(models, left)
+    return BatchSizes(recipes, Runs.joined(**found))
 
 
 def with_best_rate(lab: Laboratory, recipe: BilingualRecipe) -> BilingualRecipe:

@@ -13,8 +13,10 @@ import numpy as np
 from bertology_utils import figures
 from bertology_utils.figures import Figure
 from bertology_utils.language.grammar import Sentence
+from bertology_utils.language.lexicon import first_words
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
+from bertology_utils.samples import UnitSamples, by_unit
 from bertology_utils.tuning import tiny_pretraining as tiny
 from bertology_utils.tuning.training import Examples
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
@@ -22,6 +24,7 @@ from bertology_utils.verdicts.claims import claim_by_id
 
 LOSS = "held-out loss (nats)"
 UNTRAINED = "untrained"
+EVERY = slice(None)
 Models = Sequence[Specimen]
 
 
@@ -98,9 +101,9 @@ class Laboratory:
         """An arm of half of the layers for half of the steps, then copied on top of itself (gong2019efficient)."""
         return tiny.pretrain_stacked(self.words, self.corpus, replace(self.recipe, layers=layers), self.seeds)
 
-    def losses(self, models: Models) -> np.ndarray:
-        """Held-out loss in nats a masked word: (seeds, held-out sentences)."""
-        return tiny.held_out_losses(models, self.unseen)
+    def losses(self, models: Models, part: slice = EVERY) -> UnitSamples:
+        """Held-out loss in nats a masked word, `of_words` of all held-out sentences or of a part."""
+        return of_words(tiny.held_out_losses(models, self.unseen[part]), self.unseen[part])
 
     @cached_property
     def untrained_losses(self) -> np.ndarray:
@@ -117,17 +120,15 @@ class Laboratory:
         }
         return Runs.joined(**measured, untrained=self.untrained_losses)
 
-    def agreement(self, models: Models) -> Runs:
-        """Is the right number preferred at the masked verb of held-out sentences? (seeds, verbs) of both sides."""
-        return Runs(tiny.agreement(models, self.held_out), self._untrained_agreement)
+    def agreement(self, models: Models, part: slice = EVERY) -> Runs:
+        """Is the right number preferred at the masked verb of held-out sentences? (seeds, nouns) of both sides."""
+        sentences = self.held_out[part]
+        nouns = first_words([pair.good for pair in tiny.agreement_pairs_of(sentences)], "nouns")
+        return Runs(*(by_unit(tiny.agreement(own, sentences), nouns) for own in (models, self.untrained)))
 
     def usual_forms(self, models: Models) -> np.ndarray:
         """Would the form that is more usual without its sentence be right? (seeds, verbs)."""
         return tiny.agreement(models, self.held_out, alone=True)
-
-    @cached_property
-    def _untrained_agreement(self) -> np.ndarray:
-        return tiny.agreement(self.untrained, self.held_out)
 
     def stories(self, count: int, seed: int) -> list:
         """`count` stories of two sentences, and 2 % more of held-out sentences at the end, not trained on."""
@@ -136,6 +137,17 @@ class Laboratory:
     def number_task(self, size: int) -> tuple[Examples, Examples]:
         """Is the subject plural? Examples for fine-tuning, of `size` sentences that were read, and of all held out."""
         return tiny.number_examples(self.read[:size]), tiny.number_examples(self.held_out)
+
+
+def of_words(values: np.ndarray, sentences: Sequence[Sequence[str]]) -> UnitSamples:
+    """Values of sentences as samples over their first nouns and verbs, which they share: (..., nouns and verbs)."""
+    return by_unit(values, list(zip(*(first_words(sentences, table) for table in ("nouns", "verbs")), strict=True)))
+
+
+def nouns_of(examples: Examples) -> list[str]:
+    """The noun that each example is about: the first of a sentence, or of a pair the first that both have."""
+    pairs = zip(examples.sentences, examples.pairs or examples.sentences, strict=True)
+    return first_words([[*(word for word in first if word in second), *first] for first, second in pairs], "nouns")
 
 
 def bars(runs: Runs, *names: str, claim: str = "", caption: str = "", **options: Any) -> Figure:

@@ -4,7 +4,7 @@ Depends on `families` (which models there are), `compression.growth` (what they 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from bertology_utils.figures import Figure, curve
 from bertology_utils.language.grammar import generate
 from bertology_utils.runs import Runs
 from bertology_utils.samples import census
-from bertology_utils.studies.training.laboratory import captioned
+from bertology_utils.studies.training.laboratory import captioned, of_words
 
 LOSS, GRAMMAR = "loss on generated sentences (nats)", "grammatical form preferred"
 CHANCE = 0.5
@@ -29,8 +29,12 @@ class Questions:
     constructions: growth.Constructions
 
     def ask(self, names: Sequence[str]) -> growth.Growth:
-        """Loads the members one after another; the names are models, checkpoints or `random:` twins."""
-        return growth.measure(names, self.sentences, self.constructions)
+        """Loads the members one after another; the names are models, checkpoints or `random:` twins.
+
+        Losses are `of_words`.
+        """
+        found = growth.measure(names, self.sentences, self.constructions)
+        return replace(found, losses=of_words(found.losses, self.sentences))
 
 
 def questions(sentences: int, pairs: int, seed: int) -> Questions:
@@ -61,7 +65,7 @@ class Course:
 
     @property
     def samples(self) -> Runs:
-        """Losses (sentences,) at a third of the steps and at the end; the control is step 0."""
+        """Losses (words,) at a third of the steps and at the end; the control is step 0."""
         losses, start = self.grown.losses, self.grown.losses[0]
         at = {"third_of_steps": losses[self.steps.index(self.third)], "all_steps": losses[-1]}
         return Runs(at, dict.fromkeys(at, start))
@@ -144,7 +148,7 @@ class Sizes:
 
     @property
     def samples(self) -> Runs:
-        """What the least rewarding step up saves (sentences,), and the range of the seeds' mean losses, in nats."""
+        """What the least rewarding step up saves (words,), and the range of the seeds' mean losses, in nats."""
         spread = float(np.ptp(self.seeds.losses.mean(1)))
         least = Runs(self.trained.least_gain(), self.untrained.least_gain())
         return Runs.joined(least_gain=least, seed_spread=spread)

@@ -17,7 +17,8 @@ from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining import objectives
 from bertology_utils.runs import Runs
-from bertology_utils.studies.training.laboratory import UNTRAINED, Laboratory, Models, captioned
+from bertology_utils.samples import by_unit
+from bertology_utils.studies.training.laboratory import UNTRAINED, Laboratory, Models, captioned, nouns_of
 from bertology_utils.tuning.tiny_pretraining import pair_examples, stories, tuned_scores
 from bertology_utils.tuning.training import Examples
 
@@ -29,15 +30,17 @@ HEADS = 3  # more than one, since heads that learn from other pairs differ by mo
 
 @dataclass(frozen=True)
 class Tuned:
-    """Correctness after fine-tuning, task -> arm -> (seeds, items); one of the arms is untrained."""
+    """Correctness after fine-tuning, task -> arm -> (seeds, items), one of the arms untrained; and each item's noun."""
 
     scores: Mapping[str, Mapping[str, np.ndarray]]
+    nouns: Sequence[str]
 
     @property
     def samples(self) -> Runs:
-        """Of each arm the items of all tasks, (seeds, items); the control has untrained models in all arms."""
+        """Of each arm all tasks together, (seeds, nouns); the control has untrained models in all arms."""
         arms = next(iter(self.scores.values()))
-        joined = {arm: np.concatenate([of[arm] for of in self.scores.values()], axis=1) for arm in arms}
+        items = {arm: np.concatenate([of[arm] for of in self.scores.values()], axis=1) for arm in arms}
+        joined = {arm: by_unit(values, self.nouns) for arm, values in items.items()}
         return Runs(joined, dict.fromkeys(arms, joined[UNTRAINED]))
 
     def figure(self, claim: str, caption: str) -> Figure:
@@ -59,7 +62,8 @@ def tuned(arms: Mapping[str, Models], tasks: Mapping[str, tuple[Examples, Exampl
     scores = {
         arm: {task: tuned_scores(models, *parts) for task, parts in tasks.items()} for arm, models in arms.items()
     }
-    return Tuned({task: {arm: of[task] for arm, of in scores.items()} for task in tasks})
+    nouns = [noun for _, test in tasks.values() for noun in nouns_of(test)]
+    return Tuned({task: {arm: of[task] for arm, of in scores.items()} for task in tasks}, nouns)
 
 
 def nsp_and_order(train: int, test: int, seed: int, rng: np.random.Generator) -> Pairs:
@@ -79,14 +83,19 @@ def _stories(n: int, seed: int, part: str) -> list:
 def cross_evaluate(specimen: Specimen, pairs: Pairs) -> dict[str, np.ndarray]:
     """Linear heads on frozen [CLS] vectors for each task, tested on both: `a_on_b` are heads a on task b.
 
-    (heads, items) each, 0 or 1. Every head learns from pairs of its own.
+    (heads, nouns) each, as pairs about one noun are alike. Every head learns from pairs of its own.
     """
     data = {(task, part): _cls(specimen, of[part]) for task, of in pairs.items() for part in ("train", "test")}
     heads = {
         task: train_probe(*data[task, "train"], seeds=HEADS, groups=range(len(of["train"])))
         for task, of in pairs.items()
     }
-    return {f"{own}_on_{other}": heads[own].correct(*data[other, "test"])[0] for own in heads for other in heads}
+    nouns = {task: nouns_of(pair_examples(of["test"])) for task, of in pairs.items()}
+    return {
+        f"{own}_on_{other}": by_unit(heads[own].correct(*data[other, "test"])[0], nouns[other])
+        for own in heads
+        for other in heads
+    }
 
 
 def _cls(specimen: Specimen, pairs: Sequence[Pair]) -> tuple[torch.Tensor, np.ndarray]:

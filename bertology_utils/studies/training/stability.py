@@ -16,8 +16,8 @@ from bertology_utils.figures import Figure, curve
 from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
-from bertology_utils.samples import per_seed
-from bertology_utils.studies.training.laboratory import Models, captioned
+from bertology_utils.samples import by_unit, per_seed
+from bertology_utils.studies.training.laboratory import Models, captioned, nouns_of
 from bertology_utils.tuning.changes import along_line
 from bertology_utils.tuning.tiny_pretraining import number_examples
 from bertology_utils.tuning.training import Examples, FineTuned, correctness, finetune, item_losses
@@ -84,7 +84,7 @@ class Basins:
 
     @property
     def samples(self) -> Runs:
-        """`width`, `fit` and `gap` of both starts, (seeds, 1 or items); the control has scratch in the place of both.
+        """`width`, `fit` and `gap` of both starts, (seeds, 1 or nouns); the control has scratch in the place of both.
 
         width: distance to a rise of 0.2 nats; fit: correctness on training examples; gap: test minus training loss.
         """
@@ -98,7 +98,8 @@ class Basins:
             np.stack([item_losses(run.classifier, run.specimen, part) for run in runs]) for part in (train, test)
         )
         fit = np.stack([correctness(run.classifier, run.specimen, train) for run in runs])
-        return {"width": per_seed(np.mean(widths, axis=1)), "fit": fit, "gap": asked - learnt.mean(1, keepdims=True)}
+        gap = by_unit(asked - learnt.mean(1, keepdims=True), nouns_of(test))
+        return {"width": per_seed(np.mean(widths, axis=1)), "fit": by_unit(fit, nouns_of(train)), "gap": gap}
 
     def figure(self, claim: str, caption: str) -> Figure:
         """Training loss over the distance from the end of fine-tuning."""
@@ -177,14 +178,14 @@ def number_parts(train: int, test: int, seed: int) -> dict[str, Examples]:
 def heads_on_cls(specimen: Specimen, parts: Mapping[str, Examples], seeds: int) -> dict[str, np.ndarray]:
     """Linear heads on raw and on normalised [CLS] vectors of the last layer (zhou2019improving).
 
-    `off_centre` (sentences,): cosine with the mean; `raw` and `normalised` (seeds, test items): correctness;
+    `off_centre` (nouns,): cosine with the mean; `raw` and `normalised` (seeds, nouns of the test): correctness;
     `spread_...` (seeds, 1): how far each head's accuracy lies from the mean; `majority`: of always the same answer.
     """
     fit, test = (sentence_vectors(specimen, parts[part].sentences, pool="cls")[-1] for part in ("train", "test"))
     gold = parts["test"].labels
-    found = {"off_centre": off_centre(fit)}
+    found = {"off_centre": by_unit(off_centre(fit), nouns_of(parts["train"]))}
     for name, (seen, new) in {"raw": (fit, test), "normalised": standardised(fit, test)}.items():
-        found[name] = linear_heads(seen, parts["train"].labels, new, gold, seeds)
+        found[name] = by_unit(linear_heads(seen, parts["train"].labels, new, gold, seeds), nouns_of(parts["test"]))
         means = found[name].mean(1)
         found[f"spread_{name}"] = per_seed(np.abs(means - means.mean()))
     plural = np.mean(gold)

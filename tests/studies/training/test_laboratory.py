@@ -6,10 +6,14 @@ import pytest
 from bertology_utils.absent import Absent
 from bertology_utils.compression.growth import Emergence as Rise
 from bertology_utils.compression.growth import Growth
+from bertology_utils.estimation import Linear, estimate
 from bertology_utils.language.facts import invented_people
+from bertology_utils.language.lexicon import first_words
 from bertology_utils.pretraining import objectives
+from bertology_utils.samples import by_unit
 from bertology_utils.studies.training import budgets, laboratory, ladder, masks, sentence_pairs, stability
-from bertology_utils.tuning.tiny_pretraining import small_language, stories
+from bertology_utils.tuning.tiny_pretraining import pair_examples, small_language, stories
+from bertology_utils.tuning.training import Examples
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +29,8 @@ def test_an_arm_that_changes_nothing_is_the_base(lab):
 
 def test_every_arm_stands_beside_the_same_untrained_models(lab):
     runs = lab.compare(base=lab.base, again=laboratory.Runs(lab.untrained_losses, lab.untrained_losses))
-    assert runs.model["base"].shape == (2, 40) and runs.model["untrained"] is runs.twin["untrained"]
+    words = set(first_words(lab.unseen, "nouns")) | set(first_words(lab.unseen, "verbs"))
+    assert runs.model["base"].shape == (2, len(words)) and runs.model["untrained"] is runs.twin["untrained"]
     assert np.array_equal(runs.twin["base"], runs.model["again"])
     both = laboratory.Runs.together(runs, laboratory.Runs({"other": 1.0}, {"other": 2.0}))
     assert set(both.model) == {"base", "again", "untrained", "other"} and both.twin["other"] == 2.0
@@ -39,7 +44,7 @@ def test_figures_have_a_bar_or_line_an_arm_and_tell_what_the_study_showed(lab):
     shown = laboratory.bars(runs, "few_sentences", "all", claim="layers-over-heads", caption="Here.")
     assert list(shown.table["name"]) == ["few sentences", "all", "untrained"] and shown.caption.startswith("Here. ")
     lines = laboratory.curve([1, 2], runs, some_arm=("few_sentences", "all"))
-    assert list(lines.table["some arm"]) == pytest.approx([runs.model["all"].mean()] * 2, rel=1e-5)
+    assert list(lines.table["some arm"]) == pytest.approx([float(runs.model["all"].mean())] * 2, rel=1e-5)
     assert len(laboratory.width_curve(runs, few_sentences=16, all=64).table) == 2
 
 
@@ -53,8 +58,8 @@ def test_static_arms_and_pairs_train_as_many_models(lab):
     order = sentence_pairs.order_task(lab, 8, 6, np.random.default_rng(0))
     tuned = sentence_pairs.tuned(arms, {"order": order, "number": lab.number_task(8)})
     samples = tuned.samples
-    asked = sum(len(part) for part in (order[1], lab.number_task(8)[1]))
-    assert samples.model["with_nsp"].shape == (2, asked)
+    assert samples.model["with_nsp"].shape == (2, len(set(tuned.nouns)))
+    assert len(tuned.nouns) == sum(len(part) for part in (order[1], lab.number_task(8)[1]))
     assert np.array_equal(samples.twin["with_nsp"], samples.model["untrained"])
     assert list(tuned.figure("removing-nsp", "").table["name"][:3]) == ["with nsp", "without nsp", "untrained"]
 
@@ -63,7 +68,8 @@ def test_heads_are_crossed_on_both_tasks(tiny):
     pairs = sentence_pairs.nsp_and_order(train=12, test=10, seed=0, rng=np.random.default_rng(0))
     crossed = sentence_pairs.cross_evaluate(tiny, pairs)
     assert set(crossed) == {f"{a}_on_{b}" for a in ("nsp", "sop") for b in ("nsp", "sop")}
-    assert all(values.shape == (3, 10) for values in crossed.values())
+    nouns = {task: set(laboratory.nouns_of(pair_examples(of["test"]))) for task, of in pairs.items()}
+    assert all(values.shape == (3, len(nouns[name[-3:]])) for name, values in crossed.items())
 
 
 def test_facts_are_stored_by_depth_and_guessed_by_untrained_models(lab):
@@ -76,7 +82,8 @@ def test_facts_are_stored_by_depth_and_guessed_by_untrained_models(lab):
 def test_batch_sizes_are_judged_on_the_sentences_on_which_no_rate_was_tried(lab):
     compared = budgets.batch_sizes(lab, large={}, small={"budget": 256, "steps": 3})
     assert {name: recipe.steps for name, recipe in compared.recipes.items()} == {"large": 2, "small": 3}
-    assert compared.samples.model["small_batch"].shape == (2, 20)
+    assert np.array_equal(compared.samples.twin["small_batch"], lab.losses(lab.untrained, slice(1, None, 2)))
+    assert compared.samples.model["longer_batch"].shape == compared.samples.model["small_batch"].shape
     assert set(compared.samples.model) == set(compared.samples.twin)
     assert compared.sentence().startswith("At equal pieces: 2 steps of 512")
 
@@ -93,8 +100,30 @@ def test_basins_have_a_width_a_fit_and_a_gap_from_both_starts(lab):
 def test_heads_on_cls_know_the_majority(tiny):
     parts = stability.number_parts(train=20, test=20, seed=0)
     found = stability.heads_on_cls(tiny, parts, seeds=3)
-    assert found["raw"].shape == (3, len(parts["test"])) and found["spread_raw"].shape == (3, 1)
+    nouns = set(laboratory.nouns_of(parts["test"]))
+    assert found["raw"].shape == (3, len(nouns)) and found["spread_raw"].shape == (3, 1)
     assert 0.5 <= found["majority"] <= 1
+
+
+def test_a_noun_that_sentences_share_makes_their_interval_wider():
+    """Planted: each noun is known or not, with other verbs each time; the null is sentences that differ by luck."""
+    nouns = ["king", "dogs", "apple", "river"] * 50
+    sentences = [(noun, verb, ".") for noun, verb in zip(nouns, ["laughed", "sees"] * 100, strict=True)]
+    examples = Examples(sentences, [0] * 200)
+    planted = np.array([float(noun in ("king", "apple")) for noun in nouns])
+    lucky = np.random.default_rng(0).permutation(planted)
+    errors = [
+        estimate(Linear(0.5, {"x": 1.0}), {"x": by_unit(values, laboratory.nouns_of(examples))}).error
+        for values in (planted, lucky)
+    ]
+    assert errors[0] > 4 * errors[1]
+    assert laboratory.of_words(planted, sentences).mean() == pytest.approx(0.5)
+
+
+def test_a_pair_is_about_the_noun_that_both_have():
+    pairs = Examples([("the", "king", "saw", "a", "dog")], [1], [("the", "dogs", "and", "a", "dog", "ran")])
+    assert laboratory.nouns_of(pairs) == ["dog"]
+    assert first_words([("tom", "laughs"), ("the", "dogs", "laughed")], "nouns") == ["tom", "dog"]
 
 
 def test_masks_are_shown_word_by_word():
