@@ -309,9 +309,9 @@ def removal_samples(
     right answers moves that far by chance. The same names with `_mean` and `_uniform` (the ablation of
     kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its place.
     `alone` are the ways in which heads are closed one by one, which takes long. An untrained model, which guesses, is
-    asked a tenth of the items.
+    asked a twenty-fifth of the items.
     """
-    test = _first(test, -(-len(test) // 10)) if specimen.is_random else test
+    test = _first(test, -(-len(test) // 25)) if specimen.is_random else test
     runs, intact = finetune_seeds(specimen, train, test, seeds, freeze="encoder", epochs=4)
     model, grid, generator = runs[0].classifier, (specimen.layers, specimen.heads), np.random.default_rng(seeds[0])
     sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
