@@ -46,11 +46,12 @@ class Runs:
 
     @property
     def controls(self) -> list[Any]:
-        """The samples of each untrained network."""
-        if self.networks == 1 or not all(_has_row(part, self.networks) for part in self.twin.values()):
+        """The samples of each untrained network; what is the model's too, such as a rule's score, is that of each."""
+        own = {name for name, part in self.twin.items() if not _alike(part, self.model.get(name))}
+        if self.networks == 1 or not all(_has_row(self.twin[name], self.networks) for name in own):
             return [self.twin, *self.others]
         return [
-            {name: part[i : i + 1] if np.ndim(part) else part for name, part in self.twin.items()}
+            {name: part[i : i + 1] if name in own else part for name, part in self.twin.items()}
             for i in range(self.networks)
         ]
 
@@ -154,8 +155,13 @@ def _as_seeds(twins: tuple[Any, ...]) -> Any:
 
 
 def _has_row(sample: Any, seeds: int) -> bool:
-    """Whether a sample is exact or has a row for each of the seeds."""
-    return np.ndim(sample) == 0 or (np.ndim(sample) == 2 and len(sample) == seeds)
+    """Whether a sample has a row for each of the seeds."""
+    return np.ndim(sample) == 2 and len(sample) == seeds
+
+
+def _alike(sample: Any, other: Any) -> bool:
+    """Whether a sample is exact or the same as another."""
+    return np.ndim(sample) == 0 or np.array_equal(sample, other)
 
 
 def _sides(name: str, one: Runs) -> Iterator[tuple[str, Any]]:

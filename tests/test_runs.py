@@ -98,6 +98,8 @@ def test_twins_of_one_seed_each_are_one_control_and_are_told_apart_when_it_is_ju
     shifted = Runs.joined(x=pooled["x"], bar=0.25)
     assert [float(c["x"].sum()) for c in shifted.controls] == [float(u.sum()) for u in units]
     assert [c["bar"] for c in shifted.controls] == [0.25] * 3
+    rule = np.array([0.0, 1.0, 1.0])  # knows no network
+    assert [c["rule"] is rule for c in Runs.joined(x=pooled["x"], rule=rule).controls] == [True] * 3
     averaged = pooled.map(lambda side: {"x": side["x"].mean(0)})
     assert len(averaged.controls) == 1  # seeds that are gone cannot be told apart
     with pytest.raises(BertologyError, match="has none"):

@@ -78,6 +78,11 @@ class Training:
             optimiser.step()
 
 
+def of_seeds(seeds: Sequence[int]) -> dict[str, int]:
+    """The settings of ``Training`` for a probe a seed: they are drawn together, with the first of the seeds."""
+    return {"seed": seeds[0], "seeds": len(seeds)}
+
+
 @dataclass(frozen=True)
 class Probe:
     """A trained classifier: ``stages`` of (weight ``(layers, seeds, in, out)``, bias ``(layers, seeds, 1, out)``).

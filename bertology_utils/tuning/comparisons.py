@@ -49,9 +49,9 @@ class Plan:
     seeds: tuple[int, ...]
     data_seed: int = 0
 
-    def of_seeds(self, count: int) -> Self:
-        """The same with the first seeds alone."""
-        return replace(self, seeds=self.seeds[:count])
+    def of_seeds(self, seeds: Sequence[int]) -> Self:
+        """The same with other seeds."""
+        return replace(self, seeds=tuple(seeds))
 
     def examples(self, name: str) -> tuple[Examples, Examples]:
         """Training and test examples of a task, with different content words."""

@@ -9,9 +9,9 @@ import numpy as np
 from torch import Tensor
 
 from bertology_utils.activations import POOLS, pooled_vectors
-from bertology_utils.instruments.probes import probe_correctness
+from bertology_utils.instruments.probes import of_seeds, probe_correctness
 from bertology_utils.models import Specimen
-from bertology_utils.tuning.training import Examples, finetune_seeds, run_seeds
+from bertology_utils.tuning.training import Examples, finetune_seeds
 
 TRAINING = {"batch": 64, "steps": 200, "epochs": 1}  # of single probes and mixes alike
 
@@ -42,8 +42,7 @@ def pooling_samples(
     specimen: Specimen,
     train: Examples,
     test: Examples,
-    seeds: int = 3,
-    seed: int = 0,
+    seeds: Sequence[int] = (0, 1, 2),
     after: Sequence[tuple[Pooled, Pooled]] | None = None,
     **settings,
 ) -> dict:
@@ -52,14 +51,14 @@ def pooling_samples(
     Fine-tuned once a seed, unless the last layer's vectors of training and test sentences `after` each tuning are
     given; each tuned model is probed with that seed's probe.
     """
-    places, last = run_seeds(seed, seeds), slice(-1, None)
+    last = slice(-1, None)
     if after is None:
-        runs, _ = finetune_seeds(specimen, train, test, places, pool="cls", **settings)
+        runs, _ = finetune_seeds(specimen, train, test, seeds, pool="cls", **settings)
         after = [tuple(_of_layers(run.specimen, part, last) for part in (train, test)) for run in runs]
-    before = sentence_scores(specimen, train, test, last, seeds=seeds, seed=seed)
+    before = sentence_scores(specimen, train, test, last, **of_seeds(seeds))
     tuned = [
-        vector_scores(*sides, train.labels, test.labels, seeds=1, seed=place)
-        for place, sides in zip(places, after, strict=True)
+        vector_scores(*sides, train.labels, test.labels, seeds=1, seed=seed)
+        for seed, sides in zip(seeds, after, strict=True)
     ]
     return {f"{pool}_before": before[pool][0] for pool in POOLS} | {
         f"{pool}_after": np.concatenate([right[pool][0] for right in tuned]) for pool in POOLS

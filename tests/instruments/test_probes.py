@@ -154,6 +154,14 @@ def test_seeds_share_all_items_or_none():
         probes.items_of_seeds(3, 4, [0, 1, 2])
 
 
+def test_there_are_as_many_probes_as_seeds():
+    features, labels = torch.randn(1, 40, 3, generator=torch.Generator().manual_seed(0)), np.arange(40) % 2
+    one, two = (probes.train_probe(features, labels, steps=2, **probes.of_seeds(s)) for s in ([6], range(6, 8)))
+    other = probes.train_probe(features, labels, steps=2, **probes.of_seeds([7]))
+    assert [probe.stages[0][0].shape[1] for probe in (one, two, other)] == [1, 2, 1]
+    assert not torch.equal(one.stages[0][0], other.stages[0][0])
+
+
 def test_a_seed_learns_nothing_from_sentences_of_another(planted):
     features, labels, *_ = planted
     groups = np.arange(len(labels))

@@ -22,7 +22,7 @@ from bertology_utils.studies.attention.evidence import depth_shares
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.classification_tasks import number_examples
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches, masked_loss
-from bertology_utils.tuning.training import Examples, FineTuned, batches, finetune_seeds, run_seeds
+from bertology_utils.tuning.training import Examples, FineTuned, batches, finetune_seeds
 
 Words = Sequence[Sequence[str]]
 
@@ -294,9 +294,8 @@ def removal_samples(
     test: Examples,
     chosen: Sequence[tuple[int, int]],
     important: Sequence[tuple[int, int]] = (),
-    seeds: int = 3,
+    seeds: Sequence[int] = (0, 1, 2),
     draws: int = 4,
-    seed: int = 0,
     alone: Sequence[str] = ABLATIONS,
     few: int | None = None,
 ) -> dict[str, np.ndarray]:
@@ -310,11 +309,11 @@ def removal_samples(
     right answers moves that far by chance. The same names with `_mean` and `_uniform` (the ablation of
     kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its place.
     `alone` are the ways in which heads are closed one by one, which takes long. An untrained model, which guesses, is
-    asked a fifth of the items.
+    asked a twenty-fifth of the items.
     """
-    test = _first(test, -(-len(test) // 5)) if specimen.is_random else test
-    runs, intact = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), freeze="encoder", epochs=4)
-    model, grid, generator = runs[0].classifier, (specimen.layers, specimen.heads), np.random.default_rng(seed)
+    test = _first(test, -(-len(test) // 25)) if specimen.is_random else test
+    runs, intact = finetune_seeds(specimen, train, test, seeds, freeze="encoder", epochs=4)
+    model, grid, generator = runs[0].classifier, (specimen.layers, specimen.heads), np.random.default_rng(seeds[0])
     sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
     means = head_means(model, (part for _, part in batches(specimen, train)))
     parts = _intact_parts(specimen, runs, test)

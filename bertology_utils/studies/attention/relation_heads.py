@@ -280,7 +280,9 @@ def relation_candidates(specimen: Specimen, sentences: Sequence, relation: str) 
     return Candidates(features, gold, places)
 
 
-def combined_heads(train: Candidates, test: Candidates, seeds: int = 5, most: int = 6) -> dict[str, np.ndarray]:
+def combined_heads(
+    train: Candidates, test: Candidates, seeds: Sequence[int] = range(5), most: int = 6
+) -> dict[str, np.ndarray]:
     """Hits of one head, of several heads, of all heads and of a fixed offset: (seeds, dependents) each.
 
     `best` is the head, in the better direction, that finds most on the training items; `several` the sum of the maps of
@@ -292,7 +294,7 @@ def combined_heads(train: Candidates, test: Candidates, seeds: int = 5, most: in
     padded, gold = _padded_features(train.features), np.array(train.gold)
     test_padded, test_gold = _padded_features(test.features), np.array(test.gold)
     steps = {name: np.subtract(part.gold, part.places) for name, part in (("train", train), ("test", test))}
-    for seed in range(seeds):
+    for seed in seeds:
         rows = np.random.default_rng(seed).integers(len(gold), size=len(gold))
         chosen = greedy_heads(padded[rows], gold[rows], most)
         for name, heads in (("best", chosen[:1]), ("several", chosen)):

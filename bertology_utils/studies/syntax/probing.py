@@ -181,23 +181,23 @@ def hierarchy_sweep(
     specimen: Specimen,
     train: int,
     test: int,
-    seed: int = 0,
+    drawn: int = 0,
     every: int = 1,
     source: str = EMBEDDED,
     **settings,
 ) -> LayerScores:
     """Learn the main auxiliary (and the subject noun) from ambiguous sentences, test where the linear rule fails.
 
-    After lin2019open; the test sentences of both tasks follow each other. `every` as in `label_sweep`, settings as in
-    `train_selector`.
+    After lin2019open; the test sentences of both tasks follow each other. `drawn` is the seed of the sentences, `every`
+    as in `label_sweep`, settings as in `train_selector`.
     """
     return _pointing(
-        lambda words: [v[::every] for v in word_vectors(specimen, words)], train, test, seed, source, settings
+        lambda words: [v[::every] for v in word_vectors(specimen, words)], train, test, drawn, source, settings
     )
 
 
 def window_rule(
-    specimen: Specimen, train: int, test: int, seed: int = 0, source: str = EMBEDDED, longest: int = 4, **settings
+    specimen: Specimen, train: int, test: int, drawn: int = 0, source: str = EMBEDDED, longest: int = 4, **settings
 ) -> np.ndarray:
     """The rival of `hierarchy_sweep` that knows no sentence: a probe of each word and the words just before it.
 
@@ -209,20 +209,20 @@ def window_rule(
         tables = token_table_vectors(specimen, words)
         return [predecessor_windows(torch.from_numpy(table[0]), longest) for table in tables]
 
-    return _pointing(windows, train, test, seed, source, settings).best_test
+    return _pointing(windows, train, test, drawn, source, settings).best_test
 
 
 def _pointing(
-    read: Callable[[list], list[torch.Tensor]], train: int, test: int, seed: int, source: str, settings: dict
+    read: Callable[[list], list[torch.Tensor]], train: int, test: int, drawn: int, source: str, settings: dict
 ) -> LayerScores:
     """Probes that point at the target of each of the `TASKS`; `read` gives `(layers, words, width)` a sentence."""
     aside, scores = [], []
     for task in TASKS:
-        ambiguous = pointed_sentences(train, False, seed, "train", task, source)
-        unseen = pointed_sentences(2 * test, True, seed, "test", task, source)
+        ambiguous = pointed_sentences(train, False, drawn, "train", task, source)
+        unseen = pointed_sentences(2 * test, True, drawn, "test", task, source)
         vectors = read([s.words for s in ambiguous + unseen])
         cut = len(ambiguous)
-        probe = train_selector(vectors[:cut], [s.target for s in ambiguous], seed=seed, **settings)
+        probe = train_selector(vectors[:cut], [s.target for s in ambiguous], **settings)
         found = probe.correct(vectors[cut:], [s.target for s in unseen])
         aside.append(found[:, :, :test].mean((1, 2)))
         scores.append(found[:, :, test:])
@@ -258,22 +258,23 @@ def two_questions(n: int, seed: int = 0, split: str = "train") -> tuple[list[tup
     return sentences, labels
 
 
-def order_dependence(specimen: Specimen, train: int, test: int, seed: int = 0, **settings) -> dict[str, np.ndarray]:
+def order_dependence(specimen: Specimen, train: int, test: int, drawn: int = 0, **settings) -> dict[str, np.ndarray]:
     """Accuracy of a linear classifier on sentence vectors, trained and tested on intact or shuffled words.
 
     Keys `question_trained_tested`, e.g. `syntactic_intact_shuffled`; values 0/1 `(seeds, items)` at the layer that is
-    best on development sentences in the condition of training.
+    best on development sentences in the condition of training. `drawn` is the seed of the sentences, settings as in
+    `train_probe`.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(drawn)
     vectors, labels = {}, {}
     for part, count, split in (("train", train, "train"), ("development", test, "test"), ("test", test, "test")):
-        words, labels[part] = two_questions(count, seed + (part == "test"), split)
+        words, labels[part] = two_questions(count, drawn + (part == "test"), split)
         shuffled = [shuffle_words(s, len(s) - 1, generator).words for s in words]
         vectors[part] = {"intact": sentence_vectors(specimen, words), "shuffled": sentence_vectors(specimen, shuffled)}
     found = {}
     for question in ("lexical", "syntactic"):
         for trained in ("intact", "shuffled"):
-            probe = train_probe(vectors["train"][trained], labels["train"][question], seed=seed, **settings)
+            probe = train_probe(vectors["train"][trained], labels["train"][question], **settings)
             aside = probe.correct(vectors["development"][trained], labels["development"][question])
             layer = int(aside.mean((1, 2)).argmax())
             for tested in ("intact", "shuffled"):

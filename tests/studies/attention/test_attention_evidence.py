@@ -374,12 +374,12 @@ def test_total_variation_is_half_the_moved_probability():
 
 def test_removing_heads_gives_a_score_for_every_head_and_item_in_every_way(tiny):
     train, test = number_examples(20), number_examples(8, split="test")
-    found = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=2)
+    found = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=(0, 1))
     for end in ("", "_mean", "_uniform"):
         assert found[f"removable{end}"].shape == (tiny.layers * tiny.heads,)
         assert {found[f"without_{name}{end}"].shape for name in ("frame", "random", "all")} == {(2, len(test))}
     assert found["intact"].shape == (2, len(test))
-    fewer = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=2, alone=["zero"])
+    fewer = effects.removal_samples(tiny, train, test, [(0, 1), (1, 2)], seeds=(0, 1), alone=["zero"])
     assert set(found) - set(fewer) == {"removable_mean", "removable_uniform", "drop_mean", "drop_uniform"}
 
 
@@ -387,7 +387,7 @@ def test_important_heads_are_closed_one_at_a_time(tiny):
     train, test = number_examples(20), number_examples(8, split="test")
 
     def without(heads):
-        return effects.removal_samples(tiny, train, test, [(0, 1)], heads, seeds=2, draws=1, alone=[])
+        return effects.removal_samples(tiny, train, test, [(0, 1)], heads, seeds=(0, 1), draws=1, alone=[])
 
     single = [without([head])["without_important"] for head in ((0, 1), (1, 2))]
     np.testing.assert_allclose(without([(0, 1), (1, 2)])["without_important"], np.mean(single, axis=0))
@@ -396,7 +396,7 @@ def test_important_heads_are_closed_one_at_a_time(tiny):
 
 def test_the_drop_of_a_head_is_one_of_the_probability_of_the_right_class(tiny):
     train, test = number_examples(20), number_examples(8, split="test")
-    drop = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=1, draws=1, alone=["zero"])["drop"]
+    drop = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=(0,), draws=1, alone=["zero"])["drop"]
     (run,), _ = finetune_seeds(tiny, train, test, run_seeds(0, 1), freeze="encoder", epochs=4)
 
     def right() -> float:
@@ -417,14 +417,14 @@ def test_heads_are_closed_by_zero(tiny, monkeypatch):
     monkeypatch.setattr(
         effects, "ablation_scores", lambda *given: asked.append((given[-2], given[2].sum())) or np.zeros((2, len(test)))
     )
-    effects.removal_samples(tiny, train, test, [(0, 1)], seeds=2, draws=1, alone=[])
+    effects.removal_samples(tiny, train, test, [(0, 1)], seeds=(0, 1), draws=1, alone=[])
     assert [how for how, _ in asked] == [how for how in effects.ABLATIONS for _ in range(3)]
     assert [int(kept) for _, kept in asked[:3]] == [0, 7, 7]
 
 
 def test_blocks_below_a_closed_head_need_not_run(tiny):
     train, test = number_examples(20), number_examples(8, split="test")
-    found = effects.removal_samples(tiny, train, test, [(1, 2)], seeds=1, draws=1, alone=[])
+    found = effects.removal_samples(tiny, train, test, [(1, 2)], seeds=(0,), draws=1, alone=[])
     (run,), _ = finetune_seeds(tiny, train, test, run_seeds(0, 1), freeze="encoder", epochs=4)
     with ablated(run.classifier, effects.keep_without((tiny.layers, tiny.heads), [(1, 2)])):
         np.testing.assert_array_equal(found["without_frame"][0], correctness(run.classifier, tiny, test))
@@ -433,7 +433,7 @@ def test_blocks_below_a_closed_head_need_not_run(tiny):
 def test_scores_with_closed_heads_are_those_of_the_items_in_their_order(tiny, monkeypatch):
     train, test = number_examples(20), number_examples(8, split="test")
     monkeypatch.setattr(effects, "keep_without", lambda grid, closed: torch.ones(grid))
-    found = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=2)
+    found = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=(0, 1))
     assert np.array_equal(found["without_all"], found["intact"])
 
 

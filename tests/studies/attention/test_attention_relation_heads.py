@@ -72,10 +72,13 @@ def candidates(n, holding, generator, heads=4):
 
 def test_several_heads_find_what_two_hold_together():
     generator = np.random.default_rng(0)
-    found = relation_heads.combined_heads(candidates(150, 2, generator), candidates(100, 2, generator))
+    known, asked = (candidates(count, 2, generator) for count in (150, 100))
+    found = relation_heads.combined_heads(known, asked)
     for name in ("several", "combined"):
         assert found[name].mean() > found["best"].mean() + 0.05
     assert found["offset"].all()
+    alone = relation_heads.combined_heads(known, asked, seeds=(3,))
+    assert all(np.array_equal(alone[name], found[name][3:4]) for name in found)
 
 
 def test_where_one_head_holds_all_several_find_no_more():

@@ -149,7 +149,7 @@ def test_fine_tuning_samples_have_their_shapes_and_leave_the_specimen_alone(tiny
     found = scores.finetuning_samples(tiny, train, test, seeds=2, epochs=1)
     assert found["change"].shape == (tiny.layers + 1, 2, len(test)) and found["restored_top"].shape == (2, len(test))
     assert found["majority"].tolist() == [max(np.mean(test.labels), 1 - np.mean(test.labels))] * len(test)
-    pooled = pooling.pooling_samples(tiny, train, test, seeds=2, epochs=1)
+    pooled = pooling.pooling_samples(tiny, train, test, seeds=(0, 1), epochs=1)
     assert {values.shape for values in pooled.values()} == {(2, len(test))}
     runs, _ = training.finetune_seeds(tiny, train, test, training.run_seeds(0, 2), pool="cls", epochs=1)
     after = [
@@ -159,7 +159,7 @@ def test_fine_tuning_samples_have_their_shapes_and_leave_the_specimen_alone(tiny
         ]
         for run in runs
     ]
-    given = pooling.pooling_samples(tiny, train, test, seeds=2, after=after)
+    given = pooling.pooling_samples(tiny, train, test, seeds=(0, 1), after=after)
     assert all(np.array_equal(given[name], values) for name, values in pooled.items())
     assert all(torch.equal(value, before[name]) for name, value in tiny.model.state_dict().items())
 

@@ -63,6 +63,8 @@ def test_sweeps_give_one_score_an_item(tiny):
     np.testing.assert_array_equal(scores["upos"].read == gold, scores["upos"].best_test == 1)
     hierarchy = syntax_probes.hierarchy_sweep(tiny, 12, 5, **FAST)
     assert hierarchy.test.shape == (3, 3, 10)
+    one = syntax_probes.hierarchy_sweep(tiny, 12, 5, **FAST, seeds=1, seed=4)  # of the same sentences
+    assert one.test.shape == (3, 1, 10) and not np.array_equal(one.test, hierarchy.test[:, :1])
     assert syntax_probes.window_rule(tiny, 12, 5, **FAST).shape == (3, 10)
     control = syntax_probes.control_sweep(tiny, 30, layers=[1], **FAST)
     assert control["task"].shape == control["control"].shape == (1, 3, len(control["words"]))
@@ -117,5 +119,6 @@ def test_rules_of_place_find_subjects_only_where_these_stand_on_one_side():
 def test_order_dependence_and_three_tools(tiny_eager):
     found = syntax_probes.order_dependence(tiny_eager, 16, 8, **FAST)
     assert len(found) == 8 and {v.shape for v in found.values()} == {(3, 8)}
+    assert syntax_probes.order_dependence(tiny_eager, 16, 8, **FAST, seeds=1)["lexical_intact_intact"].shape == (1, 8)
     tools = syntax_probes.three_tools(tiny_eager, 16, 8)
     assert tools["probe"].ndim == 2 and tools["cloze"].shape == tools["attention"].shape == tools["probe"][0].shape
