@@ -109,17 +109,20 @@ class Laboratory:
     def compare(self, **arms: Models | Runs) -> Runs:
         """The held-out losses of each arm as "model", those of untrained models as "twin"; both know `untrained`.
 
-        What has been measured already, a `Runs`, stays as it is.
+        Each seed of the untrained is a network of its own. What has been measured already, a `Runs`, stays as it is.
         """
         measured = {
-            name: arm if isinstance(arm, Runs) else Runs(self.losses(arm), self.untrained_losses)
+            name: arm if isinstance(arm, Runs) else self._beside_untrained(self.losses(arm), self.untrained_losses)
             for name, arm in arms.items()
         }
         return Runs.joined(**measured, untrained=self.untrained_losses)
 
     def agreement(self, models: Models) -> Runs:
         """Is the right number preferred at the masked verb of held-out sentences? (seeds, verbs) of both sides."""
-        return Runs(tiny.agreement(models, self.held_out), self._untrained_agreement)
+        return self._beside_untrained(tiny.agreement(models, self.held_out), self._untrained_agreement)
+
+    def _beside_untrained(self, arm: np.ndarray, untrained: np.ndarray) -> Runs:
+        return Runs(arm, untrained, networks=self.seeds)
 
     @cached_property
     def _untrained_agreement(self) -> np.ndarray:
