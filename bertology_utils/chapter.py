@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ class Chapter:
         evaluate: Callable[..., Any],
         *claims: str,
         eager: bool = False,
-        twins: int = 1,
+        twins: int | None = None,
         seeds: Sequence[int] | None = None,
         after: Runs | Absent | None = None,
     ) -> Runs | Absent:
@@ -103,21 +104,21 @@ class Chapter:
             claims: what the measurement is for; where the model lacks what one of them requires, nothing is measured.
             eager: whether it reads attention maps; claims that require these say so themselves.
             twins: how many untrained twins, each with other weights: five where a measurement is cheap. A smoke run
-                has one.
-            seeds: of the closure, which gets them as `seeds`: all for the model, and one for each of as many twins, so
-                that several untrained networks cost no more than one. `Runs.pooled` makes them one control again.
+                has one. By default one, or as many as `seeds`.
+            seeds: of the closure, which gets them as `seeds`: all for the model, and one for each twin, so that several
+                untrained networks cost no more than one. `Runs.pooled` makes them one control again.
             after: an earlier measurement, of which the closure gets the same side as a second argument.
         """
         if absent := self.absent(*claims) or absent_in(after):
             return absent
         eager = eager or any("attention maps" in claim_by_id(claim).requires for claim in claims)
         pair = (self.eager, self.eager_twin) if eager else (self.specimen, self.twin)
-        count = len(seeds) if seeds else 1 if self.profile == "smoke" else twins
-        specimens = (*pair, *self._other_twins(count, eager))
+        count = len(seeds[:twins]) if seeds else 1 if self.profile == "smoke" else twins or 1
+        specimens = chain(pair, self._other_twins(count, eager))  # one after the other: they need not all be in memory
         earlier = [] if after is None else [(after.model, after.twin, *after.others)]
         if seeds is None:
             return Runs.of(*map(asked(evaluate), specimens, *earlier))
-        one_each = [list(seeds), *([seed] for seed in seeds)]
+        one_each = [list(seeds), *([seed] for seed in seeds[:twins])]
         return Runs.of(*map(asked(lambda *sides: evaluate(*sides[1:], seeds=sides[0])), one_each, specimens, *earlier))
 
     def _other_twins(self, count: int, eager: bool) -> Iterator[Specimen]:

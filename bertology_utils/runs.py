@@ -5,7 +5,7 @@ Depends on `figures`, `samples`, `absent` and the claims (what a study's own fig
 
 import string
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,10 @@ class Runs:
         """Twins that ran one seed each, as the seeds of one control: samples (1, ...) of each to (twins, ...)."""
         twins = (self.twin, *self.others)
         return Runs.of(self.model, _as_seeds(twins), networks=len(twins))
+
+    def anew(self) -> "Runs | Absent":
+        """The same samples of a twin whose weights were drawn anew for each seed: as many networks."""
+        return replace(self, networks=min(len(part) for part in self.twin.values() if np.ndim(part) == 2))
 
     @property
     def controls(self) -> list[Any]:

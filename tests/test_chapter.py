@@ -104,6 +104,13 @@ def test_seeds_of_the_control_are_networks_of_their_own_and_count_as_such(chapte
     assert len(chapter.results[0]["control_samples"]) == chapter.results[0]["lead"]["twins"] == 3
 
 
+def test_there_may_be_fewer_twins_than_seeds_and_each_is_made_when_its_turn_comes(chapter, monkeypatch):
+    alive = []
+    monkeypatch.setattr("bertology_utils.chapter.twin", lambda *given: alive.append(len(alive)) or chapter.twin)
+    runs = chapter.measure(lambda specimen, seeds: (seeds, len(alive)), seeds=range(3, 8), twins=3)
+    assert runs.model == ([3, 4, 5, 6, 7], 0) and (runs.twin, *runs.others) == (([3], 0), ([4], 1), ([5], 2))
+
+
 def test_a_smoke_run_has_one_twin(chapter):
     assert chapter.measure(lambda specimen: specimen.name, twins=5).others == ()
 

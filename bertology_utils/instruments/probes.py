@@ -334,6 +334,11 @@ def train_scalar_mix(
     return ScalarMix(standardise, shares().detach(), _detached(stages))
 
 
+def owners(sentences: int, seeds: int, seed: int = 0) -> torch.Tensor:
+    """Which of the seeds reads each of so many sentences, dealt out at random: ``(sentences,)``."""
+    return torch.randperm(sentences, generator=torch.Generator().manual_seed(seed)) % seeds
+
+
 def items_of_seeds(items: int, seeds: int, groups: Sequence[int] | None, seed: int = 0) -> torch.Tensor:
     """Which training items each seed reads: ``(seeds, items a seed)``, all of them without ``groups``.
 
@@ -343,8 +348,7 @@ def items_of_seeds(items: int, seeds: int, groups: Sequence[int] | None, seed: i
     """
     if groups is None:
         return torch.arange(items).expand(seeds, -1)
-    dealt = torch.randperm(max(groups) + 1, generator=torch.Generator().manual_seed(seed)) % seeds
-    owner = dealt[torch.as_tensor(groups)]
+    owner = owners(max(groups) + 1, seeds, seed)[torch.as_tensor(groups)]
     shares = [(owner == one).nonzero()[:, 0] for one in range(seeds)]
     size = min(map(len, shares))
     if not size:

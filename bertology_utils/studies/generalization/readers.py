@@ -4,7 +4,8 @@ Depends on `planted` (the sets), `debiasing` (features) and `tuning`. Every func
 (items,) of one reader or (seeds, items) of several, on `in_domain` and on `challenge` pairs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,19 +72,22 @@ def by_kind(scores: Scores) -> dict[str, float]:
 
 def siamese(specimen: Specimen, sets: PairSets, lessons: int, seeds: Sequence[int]) -> Scores:
     """Linear readers of two frozen vectors, each taught by `lessons` pairs of its own (bhargava2021generalization)."""
-    tests = [(siamese_features(specimen, pairs), pairs.labels) for pairs in (sets.in_domain, sets.challenge)]
-    found = []
-    for seed in seeds:
-        own = overlap_pairs(lessons, biased=True, seed=seed, split="train")
-        found.append(linear_correct(siamese_features(specimen, own), own.labels, tests))
-    in_domain, challenge = zip(*found, strict=True)
-    return {"in_domain": np.stack(in_domain), "challenge": np.stack(challenge)}
+    return _taught(partial(siamese_features, specimen), sets, lessons, seeds)
 
 
-def frozen(specimen: Specimen, sets: PairSets) -> Scores:
-    """A linear reader of the encoder as it is, both sentences in one input; by couples."""
+def frozen(specimen: Specimen, sets: PairSets, seeds: Sequence[int]) -> Scores:
+    """Linear readers of the encoder as it is, both sentences in one input, each taught by lessons of its own; by
+    couples."""
     reader = Classifier(specimen.encoder, 2, "pair", specimen.tokenizer.sep_token_id).eval()
-    return _linear([_read(reader, specimen, pairs) for pairs in (sets.lessons, sets.in_domain, sets.challenge)], sets)
+    return couples(_taught(partial(_read, reader, specimen), sets, len(sets.lessons), seeds))
+
+
+def _taught(features: Callable[[Examples], np.ndarray], sets: PairSets, lessons: int, seeds: Sequence[int]) -> Scores:
+    """Linear readers of features of pairs, each taught by `lessons` pairs of its own seed."""
+    tests = [(features(pairs), pairs.labels) for pairs in (sets.in_domain, sets.challenge)]
+    taught = [overlap_pairs(lessons, biased=True, seed=seed, split="train") for seed in seeds]
+    found = [linear_correct(features(own), own.labels, tests) for own in taught]
+    return dict(zip(("in_domain", "challenge"), map(np.stack, zip(*found, strict=True)), strict=True))
 
 
 def projected(run: Mapping[str, Any], sets: PairSets) -> Scores:

@@ -6,6 +6,7 @@ as there are kinds of chunk, and normalised mutual information says how well the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ import torch
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.clusters import cluster, information_values
 from bertology_utils.instruments.layer_curves import band_samples
+from bertology_utils.instruments.probes import owners
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.layers.scores import LayerFeatures
@@ -70,20 +72,25 @@ def chunk_information(
     phrases: tuple[int, int],
     seeds: int = 18,
     seed: int = 0,
+    only: Sequence[int] | None = None,
 ) -> np.ndarray:
     """Mutual information of span clusters and kinds of chunk: (layers + 1, seeds, test sentences with a span).
 
     Means over sentences are the measure itself; spans of one sentence stay together where it is resampled. As in the
     study's code, centres are found on some spans (of `train`, each seed on sentences of its own) and scored on others
-    (of `test`); here, those are of other sentences. `phrases` bounds the chunks of both.
+    (of `test`); here, those are of other sentences. `phrases` bounds the chunks of both; `only` are some of the seeds,
+    with their sentences.
     """
-    drawn = [draw_spans(sentences, n, seed) for sentences, n in zip((train, test), phrases, strict=True)]
+    only = range(seeds) if only is None else only
+    train = list(compress(train, np.isin(owners(len(train), seeds, seed), only)))
+    most = phrases[0] * len(only) // seeds, phrases[1]
+    drawn = [draw_spans(sentences, n, seed) for sentences, n in zip((train, test), most, strict=True)]
     known, new = (span_vectors(features, *part) for part in zip((train, test), drawn, strict=True))
     kinds = {span.label for span in drawn[0]}
     if len(kinds) < 2:
         raise BertologyError("Clusters of chunks need more than one kind of chunk.")
     labels, units = [span.label for span in drawn[1]], [span.sentence for span in drawn[1]]
-    found = cluster(known, new, len(kinds), range(seed, seed + seeds), [span.sentence for span in drawn[0]])
+    found = cluster(known, new, len(kinds), [seed + one for one in only], [span.sentence for span in drawn[0]])
     return np.array([[by_unit(information_values(c, labels), units) for c in layer] for layer in found])
 
 

@@ -4,6 +4,8 @@ Depends on `tasks`, `activations` and `probes`; every layer of a specimen is pro
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -24,10 +26,13 @@ from bertology_utils.studies.layers.tasks import Part, Task
 from bertology_utils.tuning.changes import blocks_have_own_weights, representation_change
 from bertology_utils.tuning.comparisons import restoration
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches
-from bertology_utils.tuning.training import Examples, finetune_seeds, run_seeds
+from bertology_utils.tuning.training import Examples, finetune_seeds
 
 Words = Sequence[Sequence[str]]
 TRAINING = {"batch": 64, "steps": 200, "epochs": 1}  # of single probes and mixes alike
+
+
+_KEPT: WeakKeyDictionary[torch.nn.Module, dict[tuple[str, ...], torch.Tensor]] = WeakKeyDictionary()
 
 
 class LayerFeatures:
@@ -36,6 +41,13 @@ class LayerFeatures:
     def __init__(self, specimen: Specimen) -> None:
         self.specimen = specimen
         self._words: dict[tuple[str, ...], torch.Tensor] = {}
+
+    @classmethod
+    def kept(cls, specimen: Specimen) -> Self:
+        """Those of all who ask, as long as the model lives."""
+        features = cls(specimen)
+        features._words = _KEPT.setdefault(specimen.model, features._words)
+        return features
 
     def words(self, sentences: Words) -> list[torch.Tensor]:
         """For each sentence (layers + 1, words, width)."""
@@ -77,6 +89,15 @@ def task_scores(features: LayerFeatures, task: Task, seeds: int = 3, **settings)
 def scores_of(features: LayerFeatures, tasks: Mapping[str, Task], **fit) -> dict[str, np.ndarray]:
     """`task_scores` of each task."""
     return {name: task_scores(features, task, **fit) for name, task in tasks.items()}
+
+
+def dealt_scores(
+    specimen: Specimen, tasks: Mapping[str, Task], only: Sequence[int], seeds: int, seed: int = 0, **settings
+) -> dict[str, dict]:
+    """`scores_of` some of so many seeds, and the `tasks` as these read them (`Task.dealt`)."""
+    own = {name: task.dealt(only, seeds) for name, task in tasks.items()}
+    found = scores_of(LayerFeatures.kept(specimen), own, seeds=len(only), seed=seed + only[0], **settings)
+    return {"scores": found, "tasks": own}
 
 
 def over_seeds(scores: np.ndarray | Mapping[str, np.ndarray]) -> np.ndarray | dict[str, np.ndarray]:
@@ -185,16 +206,14 @@ def masked_word_hits(specimen: Specimen, sentences: Words, seed: int = 0) -> np.
     return result
 
 
-def finetuning_samples(
-    specimen: Specimen, train: Examples, test: Examples, seeds: int = 3, seed: int = 0, **settings
-) -> dict:
+def finetuning_samples(specimen: Specimen, train: Examples, test: Examples, seeds: Sequence[int], **settings) -> dict:
     """Fine-tunes, then rolls layers back to the start (hao2019visualizing): `tuned`, `restored_bottom`, `restored_top`
     (seeds, items), and the `change` of sentence vectors, 1 - cosine, (layers + 1, seeds, items).
 
     `majority` (items,) is the share of the most frequent test label: a constant, since the labels are balanced by
     design and not drawn. Blocks that share their weights cannot be rolled back apart: no `restored_...` of them.
     """
-    runs, tuned = finetune_seeds(specimen, train, test, run_seeds(seed, seeds), **settings)
+    runs, tuned = finetune_seeds(specimen, train, test, seeds, **settings)
     half, layers = specimen.layers // 2, specimen.layers
     halves = {"restored_bottom": range(half + 1), "restored_top": range(half + 1, layers + 1)}
     if not blocks_have_own_weights(specimen.encoder):

@@ -17,6 +17,7 @@ from bertology_utils.data.coreference_sets import coreferences
 from bertology_utils.data.material import EMBEDDED, Treebank
 from bertology_utils.data.material import sentences as draw_sentences
 from bertology_utils.errors import unknown
+from bertology_utils.instruments.probes import owners
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.samples import by_unit
 
@@ -28,6 +29,7 @@ GROUPS = {
     "clause inversion": "semantic",
 }  # fmt: skip
 TOTAL = ("length", "word content", "tree depth", "top constituents", "bigram shift")  # defined for every sentence
+FIFTHS = 5
 WORD_TASKS = ("position", "pos", "chunk", "entity", "dependency", "role")
 
 
@@ -52,6 +54,14 @@ class Part:
         """The word form of each item, of its last word where it has two: what items share."""
         return [self.sentences[sentence][words[-1]].lower() for sentence, *words in self.items]
 
+    def dealt(self, hands: Sequence[int], of: int) -> "Part":
+        """The items of the sentences that some of so many hands hold, when sentences are dealt out at random."""
+        kept = np.flatnonzero(np.isin(owners(len(self.sentences), of), hands)).tolist()
+        place = {sentence: new for new, sentence in enumerate(kept)}
+        own = [(item, label) for item, label in zip(self.items, self.labels, strict=True) if item[0] in place]
+        items = [(place[sentence], *words) for (sentence, *words), _ in own]
+        return Part([self.sentences[sentence] for sentence in kept], items, [label for _, label in own])
+
 
 @dataclass(frozen=True)
 class Task:
@@ -60,6 +70,12 @@ class Task:
     name: str
     train: Part
     test: Part
+
+    def dealt(self, seeds: Sequence[int], of: int) -> "Task":
+        """What some of so many seeds read: their sentences of the training part, and as many fifths of the test part,
+        all of it for all seeds, so that five untrained networks of one seed each read no more than one of all."""
+        fifths = min(of, FIFTHS)
+        return Task(self.name, self.train.dealt(seeds, of), self.test.dealt([s % fifths for s in seeds], fifths))
 
 
 def over_words(samples: Mapping[str, np.ndarray], part: Part) -> dict[str, np.ndarray]:

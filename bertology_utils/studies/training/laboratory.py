@@ -112,10 +112,10 @@ class Laboratory:
     def compare(self, **arms: Models | Runs) -> Runs:
         """The held-out losses of each arm as "model", those of untrained models as "twin"; both know `untrained`.
 
-        What has been measured already, a `Runs`, stays as it is.
+        Each seed of the untrained is a network of its own. What has been measured already, a `Runs`, stays as it is.
         """
         measured = {
-            name: arm if isinstance(arm, Runs) else Runs(self.losses(arm), self.untrained_losses)
+            name: arm if isinstance(arm, Runs) else self._beside_untrained(self.losses(arm), self.untrained_losses)
             for name, arm in arms.items()
         }
         return Runs.joined(**measured, untrained=self.untrained_losses)
@@ -124,7 +124,12 @@ class Laboratory:
         """Is the right number preferred at the masked verb of held-out sentences? (seeds, nouns) of both sides."""
         sentences = self.held_out[part]
         nouns = first_words([pair.good for pair in tiny.agreement_pairs_of(sentences)], "nouns")
-        return Runs(*(by_unit(tiny.agreement(own, sentences), nouns) for own in (models, self.untrained)))
+        sides = (by_unit(tiny.agreement(own, sentences), nouns) for own in (models, self.untrained))
+        return self._beside_untrained(*sides)
+
+    def _beside_untrained(self, arm: np.ndarray, untrained: np.ndarray) -> Runs:
+        """An arm beside untrained networks, of which each seed has its own."""
+        return Runs(arm, untrained, networks=self.seeds)
 
     def usual_forms(self, models: Models) -> np.ndarray:
         """Would the form that is more usual without its sentence be right? (seeds, verbs)."""

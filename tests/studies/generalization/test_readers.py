@@ -27,7 +27,9 @@ def test_a_tuned_reader_is_asked_about_both_sets(tiny, sets):
 
 
 def test_frozen_and_siamese_readers(tiny, sets):
-    assert readers.frozen(tiny, sets)["in_domain"].shape == (6,)
+    together = readers.frozen(tiny, sets, seeds=[0, 1, 2])
+    assert together["in_domain"].shape == together["challenge"].shape == (3, 6)
+    assert (readers.frozen(tiny, sets, seeds=[1])["challenge"] == together["challenge"][1]).all()
     apart = readers.siamese(tiny, sets, lessons=12, seeds=[0, 1, 2])
     assert {name: values.shape for name, values in apart.items()} == {"in_domain": (3, 12), "challenge": (3, 12)}
 

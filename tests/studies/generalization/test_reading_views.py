@@ -23,6 +23,13 @@ def test_answers_are_samples_of_the_words_that_items_share(tiny):
     assert found["full"].mean() == pytest.approx(rc.answers_right(tiny, items).mean())
 
 
+def test_a_twin_may_read_a_part_of_the_items(tiny):
+    items = rc.chosen_items(tiny, 12, 0)
+    found = rc.under_views(tiny, items, parts=[1])
+    assert item_count(found["full"]) == 3
+    assert found["full"].mean() == pytest.approx(rc.answers_right(tiny, items[1 :: rc.PARTS]).mean())
+
+
 def test_the_figure_has_a_group_a_view_and_is_left_out_where_nothing_was_read():
     right = {view: np.ones(4) for view in rc.VIEWS}
     assert len(rc.views_figure(Runs(right, right), right, "").table) == 3 * len(rc.VIEWS)

@@ -110,5 +110,7 @@ def test_chunk_information_has_a_value_for_each_layer_seed_and_sentence(tiny):
     found = layer_chunks.chunk_information(LayerFeatures(tiny), train, test, (60, 200), seeds=2)
     assert found.shape == (tiny.layers + 1, 2, 12)
     assert np.all((found.mean(2) > -1e-9) & (found.mean(2) < 1))
+    one = layer_chunks.chunk_information(LayerFeatures(tiny), train, test, (60, 200), seeds=2, only=[1])
+    assert one.shape == (tiny.layers + 1, 1, 12) and not np.array_equal(one[:, 0], found[:, 0])
     with pytest.raises(BertologyError, match="more than one kind"):
         layer_chunks.chunk_information(LayerFeatures(tiny), train, test, (1, 1))

@@ -1,5 +1,9 @@
 """Tasks from annotation: labels, balance, held-out words; the readout of layers; coreference items and rules."""
 
+import copy
+import gc
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +12,7 @@ from bertology_utils.activations import pooled_vectors, word_vectors
 from bertology_utils.data.material import Treebank, train_and_test
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.blocks import encoder_layers
+from bertology_utils.instruments.subjects import subject_scores
 from bertology_utils.language.coreference import coreferences, nearest_hits, rule_hits
 from bertology_utils.language.grammar import generate
 from bertology_utils.studies.layers import scores, tasks
@@ -91,6 +96,48 @@ def test_position_is_read_by_the_probe_and_noise_is_not(tiny):
     assert found[0].mean() > 0.3  # chance is about 0.1; position vectors are added at layer 0
 
 
+def test_seeds_share_out_sentences_and_all_of_them_read_the_whole_task(tiny):
+    task = tasks.word_task("position", train_and_test(60, 30), 200)
+    every = task.dealt(range(7), 7)
+    assert (every.train.items, every.test.items) == (task.train.items, task.test.items)
+    one = task.dealt([1], 7)
+    assert 0 < len(one.train.items) < len(task.train.items) / 4 and 0 < len(one.test.items) < len(task.test.items) / 2
+    words = [one.train.sentences[sentence][word] for sentence, word in one.train.items]
+    assert all(word < 10 and label == word for (_, word), label in zip(one.train.items, one.train.labels, strict=True))
+    hands = [task.train.dealt([hand], 7) for hand in range(7)]
+    assert sum(len(part.items) for part in hands) == len(task.train.items) and len(words) == len(hands[1].items)
+    dealt = [sentence for part in hands for sentence in part.sentences]
+    assert sorted(map(str, dealt)) == sorted(map(str, task.train.sentences))
+
+
+def test_probes_of_all_seeds_are_those_of_the_whole_task(tiny):
+    task = {"position": tasks.word_task("position", train_and_test(60, 30), 200)}
+    found = scores.dealt_scores(tiny, task, range(2), seeds=2, seed=3, steps=20)
+    expected = scores.scores_of(scores.LayerFeatures(tiny), task, seeds=2, seed=3, steps=20)
+    np.testing.assert_array_equal(found["scores"]["position"], expected["position"])
+    alone = scores.dealt_scores(tiny, task, [1], seeds=2, steps=20)
+    assert alone["scores"]["position"].shape[1:] == (1, len(alone["tasks"]["position"].test.items))
+
+
+def test_the_subject_is_asked_of_all_seeds_or_of_some(tiny):
+    every = subject_scores(tiny, 24, 8, seeds=3, steps=5)
+    assert every.shape == (tiny.layers + 1, 3, 8)
+    np.testing.assert_array_equal(every, subject_scores(tiny, 24, 8, seeds=3, steps=5, only=range(3)))
+    assert subject_scores(tiny, 24, 8, seeds=3, steps=5, only=[2]).shape[:2] == (tiny.layers + 1, 1)
+
+
+def test_vectors_are_kept_as_long_as_their_model_lives(tiny):
+    model = copy.deepcopy(tiny.model)
+    specimen, sentence = replace(tiny, model=model), ["the", "cat", "sleeps", "."]
+    scores.LayerFeatures.kept(specimen).words([sentence])
+    assert tuple(sentence) in scores._KEPT[model] and tuple(sentence) not in scores.LayerFeatures(specimen)._words
+    assert scores.LayerFeatures.kept(specimen)._words is scores._KEPT[model]
+    kept = len(scores._KEPT)
+    del model, specimen
+    gc.collect()
+    assert len(scores._KEPT) < kept
+
+
 def test_a_sentence_is_read_once_and_as_it_is_read_alone(tiny, monkeypatch):
     read = []
     monkeypatch.setattr(scores, "word_vectors", lambda specimen, new: read.extend(new) or word_vectors(specimen, new))
@@ -146,7 +193,7 @@ def test_the_majority_is_that_of_the_training_labels():
 def test_fine_tuning_samples_have_their_shapes_and_leave_the_specimen_alone(tiny):
     before = {name: value.clone() for name, value in tiny.model.state_dict().items()}
     train, test = classification_tasks.number_examples(12), classification_tasks.number_examples(8, split="test")
-    found = scores.finetuning_samples(tiny, train, test, seeds=2, epochs=1)
+    found = scores.finetuning_samples(tiny, train, test, [0, 1], epochs=1)
     assert found["change"].shape == (tiny.layers + 1, 2, len(test)) and found["restored_top"].shape == (2, len(test))
     assert found["majority"].tolist() == [max(np.mean(test.labels), 1 - np.mean(test.labels))] * len(test)
     pooled = pooling.pooling_samples(tiny, train, test, seeds=(0, 1), epochs=1)
@@ -174,7 +221,7 @@ def test_the_halves_that_are_rolled_back_are_those_of_their_names(tiny, monkeypa
 
     monkeypatch.setattr(comparisons, "correctness", watched)
     train, test = classification_tasks.number_examples(12), classification_tasks.number_examples(8, split="test")
-    scores.finetuning_samples(tiny, train, test, seeds=1, epochs=1)
+    scores.finetuning_samples(tiny, train, test, [0], epochs=1)
     half = tiny.layers // 2
     bottom = [True] * half + [False] * (tiny.layers - half)
     assert half and as_before == [bottom, [not same for same in bottom]]
