@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.compression.methods.problems import Problem, Questions
+from bertology_utils.compression.scorecard import count
 from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
@@ -297,11 +298,6 @@ class Small:
     memory: int
     facts: Mapping[str, float] = field(default_factory=dict)
     body: Specimen | None = None
-
-
-def count(module: nn.Module) -> int:
-    """All parameters, shared ones once."""
-    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def dense(network: nn.Module, body: Specimen | None = None, **facts: float) -> Small:
