@@ -28,6 +28,7 @@ from bertology_utils.instruments.cloze import (
 from bertology_utils.language.facts import RELATIONS, Fact, InventedPerson, Prompt, facts, nameless_people
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
+from bertology_utils.tokenizing import pieces_of
 
 # Ways to say a sentence again without touching its slots (after jiang2019how, whose paraphrases are back-translations).
 REWRITES = ("{}", "we know that {}", "it is true that {}", "in fact , {}", "people say that {}")
@@ -350,8 +351,7 @@ def _triple_features(specimen: Specimen, scores: RelationScores) -> np.ndarray:
 
 
 def _static(specimen: Specimen, table: np.ndarray, word: str) -> np.ndarray:
-    ids = specimen.tokenizer([word], is_split_into_words=True, add_special_tokens=False)["input_ids"]
-    return table[ids].mean(0)
+    return table[pieces_of(specimen.tokenizer, [word])].mean(0)
 
 
 # --- names ----------------------------------------------------------------------------------------------------------

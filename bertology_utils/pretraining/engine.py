@@ -36,6 +36,7 @@ from .optimizers import Optimizers
 from .parallel import Processes
 from .passes import Batch
 from .precision import bfloat16_speed, fast_dtype
+from .wordpieces import special_names
 
 LOCK = ".lock"
 LOG_EVERY = 30.0  # seconds
@@ -296,7 +297,7 @@ class Pretraining:
                 "tokenizer_class": "BertTokenizer",
                 "do_lower_case": not self.cased,
                 "model_max_length": model.config.max_position_embeddings,
-            } | {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+            } | special_names()
             (folder / place / "tokenizer_config.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
     def facts(self) -> dict:

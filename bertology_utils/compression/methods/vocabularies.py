@@ -22,7 +22,7 @@ from bertology_utils.compression.methods.lesson import Course, Lesson, Method, S
 from bertology_utils.compression.prune import prunable
 from bertology_utils.errors import NotAskable
 from bertology_utils.models import Specimen
-from bertology_utils.pretraining.wordpieces import tokenizer_of
+from bertology_utils.pretraining.wordpieces import as_pretrained, tokenizer_of
 from bertology_utils.text import Encoding, Words, encode_words
 from bertology_utils.tokenizing import pieces_of
 from bertology_utils.tuning.mlm_training import endless_batches, masked_loss, optimise
@@ -43,8 +43,7 @@ def small_tokenizer(origin: Specimen, text: Sequence[Words]) -> PreTrainedTokeni
     cased = pieces_of(origin.tokenizer, ["A"]) != pieces_of(origin.tokenizer, ["a"])
     size = origin.vocabulary_size // PIECES
     made = tokenizer_of((" ".join(words) for words in text), size, alphabet=size // 3, cased=cased)
-    names = {f"{role}_token": f"[{role.upper()}]" for role in ("pad", "unk", "cls", "sep", "mask")}
-    return PreTrainedTokenizerFast(tokenizer_object=made, model_max_length=origin.max_pieces, **names)
+    return as_pretrained(made, model_max_length=origin.max_pieces)
 
 
 def mixed(encoding: Encoding, own: Sequence[Sequence[int]], chosen: Container[int]) -> Encoding:
