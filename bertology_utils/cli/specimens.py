@@ -117,7 +117,8 @@ def score(
     if picture is not None:
         from bertology_utils.figures.accuracies import accuracies
 
-        write_drawing(picture, accuracies(scored))
+        with replacing(picture) as part:
+            accuracies(scored).savefig(part, format=picture.suffix[1:], bbox_inches="tight")
 
 
 def require_cards(homes: Mapping[str, Path | None]) -> None:
@@ -139,12 +140,6 @@ def stored_steps(name: str, home: Path | None) -> list[str]:
     if not found:
         raise BertologyError(f"'{name}' has no stored steps.")
     return found
-
-
-def write_drawing(path: Path, drawing) -> None:
-    """Save a matplotlib figure, whole or not at all."""
-    with replacing(path) as part:
-        drawing.savefig(part, format=path.suffix[1:], bbox_inches="tight")
 
 
 SCORED_RULES = ("per_word", "per_piece", "within_word", "twin", "twin_blind", "length", "frequency", "unigram", "blind",

@@ -163,7 +163,8 @@ class Pretraining:
         """Evaluates the weights as they are and writes the model folder; `remarks` are further lines of its card."""
         final = self.folder / "final"
         if self.processes.is_main:
-            evaluation = self._record(self._evaluate_finally)
+            longer = 3 * self.config.evaluation_batches
+            evaluation = self._record(lambda: self.evaluate(longer) | self.evaluate_corpora())
             self._keep()
             with replacing(final) as part:
                 self.write_model(part)
@@ -188,9 +189,6 @@ class Pretraining:
         own = [self._losses(batch, names) for batch in self.batches.own_batches(math.ceil(batches / 2))]
         losses = {name: float(np.mean([found[name] for found in own])) for name in names}
         return {"step": self.step, "mlm_loss": mlm, "perplexity": math.exp(min(mlm, 50)), "losses": losses}
-
-    def _evaluate_finally(self) -> dict:
-        return self.evaluate(3 * self.config.evaluation_batches) | self.evaluate_corpora()
 
     @torch.no_grad()
     def evaluate_corpora(self) -> dict[str, dict[str, float]]:
