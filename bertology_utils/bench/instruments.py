@@ -4,9 +4,6 @@ Depends on the instruments, on an embedded model and on the grammar, so that not
 """
 
 import copy
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,10 +26,9 @@ from bertology_utils.models import Specimen, load
 from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.text import encode_words
 
-from .measure import Case, timed
+from .measure import Case, apart, timed
 
 PEER_BATCH = 8  # sentences that minicons scores at a time; it masks all their pieces in one forward pass
-PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
 
 # --- pseudo-log-likelihood ------------------------------------------------------------------------------------------
@@ -163,7 +159,7 @@ def prepare_structural(
 
     def one_layer_a_process() -> np.ndarray:
         for layer in layers:
-            original_probe(folder, layer, epochs, rank)
+            apart("original_probe", folder, layer, epochs, rank)
         found = [torch.load(folder / f"{layer}.pt", weights_only=True) for layer in layers]
         return uuas([torch.stack(sentence).numpy()[:, None] for sentence in zip(*found, strict=True)])
 
@@ -177,13 +173,6 @@ def prepare_structural(
         difference=lambda plain, ours: (plain - ours).mean(),  # one layer alone varies by more than the tolerance
         tolerance=1.0,
     )
-
-
-def original_probe(folder: Path, layer: int, epochs: int, rank: int) -> None:
-    """Runs `original_probe` in a process of its own, on as many threads as this one."""
-    command = [sys.executable, "-m", f"{__package__}.original_probe", *map(str, (folder, layer, epochs, rank))]
-    variables = {"PYTHONPATH": str(PACKAGE_ROOT), "OMP_NUM_THREADS": str(torch.get_num_threads())}
-    subprocess.run(command, check=True, env=os.environ | variables)
 
 
 # --- self-similarity ------------------------------------------------------------------------------------------------

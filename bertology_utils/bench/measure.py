@@ -4,6 +4,9 @@ Machines are never quiet: the ways take turns round by round, a way's time is it
 over rounds is told beside it.
 """
 
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -12,8 +15,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import torch
+
 from bertology_utils.files import read_entries, updating, write_json
 
+PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 Way = Callable[[], tuple[float, Any]]
 """Does the work once; returns what it cost and what came out."""
 
@@ -109,6 +115,14 @@ class Outcome:
         if self.bar is None:
             return ""
         return "reached" if self.ratio >= self.bar else "missed"
+
+
+def apart(module: str, *arguments: object, **variables: str) -> str:
+    """What a module of this folder prints last, run in a process of its own on as many threads as this one."""
+    command = [sys.executable, "-m", f"{__package__}.{module}", *map(str, arguments)]
+    shared = {"PYTHONPATH": str(PACKAGE_ROOT), "OMP_NUM_THREADS": str(torch.get_num_threads())}
+    done = subprocess.run(command, check=True, env=os.environ | shared | variables, capture_output=True, text=True)
+    return done.stdout.strip().rpartition("\n")[2]
 
 
 def timed(work: Callable[[], Any]) -> Way:

@@ -4,8 +4,6 @@ python -m bertology_utils.bench.memory WORK SENTENCES WORDS
 """
 
 import mmap
-import os
-import subprocess
 import sys
 import threading
 import time
@@ -19,8 +17,8 @@ from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.models import Specimen, load, with_attention
 from bertology_utils.project import DEFAULT_MODEL
 
-from .instruments import PACKAGE_ROOT, sentences_of_many_lengths
-from .measure import Case, Way
+from .instruments import sentences_of_many_lengths
+from .measure import Case, Way, apart
 
 MEBIBYTE = 2**20
 PAUSE = 0.002  # seconds between two looks at the process
@@ -50,14 +48,7 @@ def prepare_attention(folder: Path, few: int, many: int) -> Case:
 
 def peak_of(work: str, sentences: int, words: int) -> Way:
     """The way that counts the MiB that the work adds at its peak."""
-
-    def way() -> tuple[float, None]:
-        command = [sys.executable, "-m", f"{__package__}.memory", work, str(sentences), str(words)]
-        variables = os.environ | TIDY | {"PYTHONPATH": str(PACKAGE_ROOT)}
-        done = subprocess.run(command, check=True, env=variables, capture_output=True, text=True)
-        return float(done.stdout.splitlines()[-1]), None
-
-    return way
+    return lambda: (float(apart("memory", work, sentences, words, **TIDY)), None)
 
 
 def added_at_peak(work: Callable[[], object]) -> float:

@@ -7,8 +7,6 @@ held to AVX2, in a process of its own:
 """
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -22,8 +20,8 @@ from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.models import Specimen, load
 from bertology_utils.project import DEFAULT_MODEL
 
-from .instruments import PACKAGE_ROOT, sentences_of_many_lengths
-from .measure import Case, Way, timed
+from .instruments import sentences_of_many_lengths
+from .measure import Case, Way, apart, timed
 from .training import muon_step
 
 WITHOUT_AVX512 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
@@ -70,14 +68,7 @@ def prepare_pieces(folder: Path, **size: int) -> Case:
     """Seconds of a pre-training step in float32 with Muon, with all that the processor has and without AVX-512."""
 
     def step(variables: Mapping[str, str]) -> Way:
-        command = [sys.executable, "-m", f"{__package__}.throughput", json.dumps(size)]
-        own = {"PYTHONPATH": str(PACKAGE_ROOT), "OMP_NUM_THREADS": str(torch.get_num_threads()), **variables}
-
-        def way() -> tuple[float, None]:
-            done = subprocess.run(command, check=True, env=os.environ | own, capture_output=True, text=True)
-            return float(done.stdout.splitlines()[-1]), None
-
-        return way
+        return lambda: (float(apart("throughput", json.dumps(size), **variables)), None)
 
     return Case(plain={"held to AVX2": step(WITHOUT_AVX512)}, ours={"all instructions": step({})})
 

@@ -28,6 +28,7 @@ from transformers.trainer_callback import PrinterCallback
 from bertology_utils.errors import BertologyError
 from bertology_utils.pretraining.config import PretrainingConfig
 from bertology_utils.pretraining.engine import Pretraining
+from bertology_utils.pretraining.wordpieces import as_pretrained
 
 from .measure import Case, Way, timed
 
@@ -46,7 +47,7 @@ def prepare_pretraining(
     settings = settings_of(folder, layers, width, heads, vocabulary, batch, steps, sentences)
     text = Path(settings["corpora"]["words"])
     run = Pretraining(PretrainingConfig(**settings))
-    tokenizer = wrapped(run.tokenizer)
+    tokenizer = as_pretrained(run.tokenizer)
     examples = pairs(text, tokenizer)
     held_out = DataCollatorForLanguageModeling(tokenizer, seed=1)([examples.pop() for _ in range(batch)])
 
@@ -192,12 +193,6 @@ def write_text(path: Path, sentences: int, words: int, seed: int = 0) -> None:
         for _ in range(sentences)
     ]
     path.write_text("\n\n".join("\n".join(lines[i : i + 50]) for i in range(0, sentences, 50)), encoding="utf-8")
-
-
-def wrapped(tokenizer: Any) -> PreTrainedTokenizerFast:
-    """The engine's tokenizer as transformers knows it."""
-    names = {f"{role}_token": f"[{role.upper()}]" for role in ("pad", "unk", "cls", "sep", "mask")}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
 
 
 def pairs(path: Path, tokenizer: PreTrainedTokenizerFast, seed: int = 0) -> list[dict[str, Any]]:

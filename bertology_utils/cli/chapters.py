@@ -1,10 +1,9 @@
 """Commands that run chapters and build the book of them; each loads what it needs when it is called."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,7 +12,10 @@ from rich.markup import escape
 from bertology_utils.cli.common import (
     LARGEST_SEED,
     MANY,
+    Chapters,
     Claims,
+    Jobs,
+    Model,
     Profile,
     Root,
     app,
@@ -27,13 +29,13 @@ from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, chosen_chapt
 
 @app.command()
 def run(
-    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    chapters: Chapters = None,
     model: Annotated[
         list[str] | None,
         typer.Option("--model", "-m", help="See `bertology models`; also a folder or a hub id. May be repeated."),
     ] = None,
     profile: Profile = DEFAULT_PROFILE,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=MANY, help="Chapters at a time.")] = 2,
+    jobs: Jobs = 2,
     scheduler: Annotated[str | None, typer.Option(help="A running dask scheduler, tcp://host:port.")] = None,
     seed: Annotated[list[int] | None, typer.Option(min=0, max=LARGEST_SEED, help="May be repeated; 0.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run fresh chapters again.")] = False,
@@ -44,22 +46,14 @@ def run(
 ) -> None:
     """Execute chapters on models, in parallel, and keep what is fresh."""
     from bertology_utils.project import plan
-    from bertology_utils.running.runner import run_jobs
     from bertology_utils.verdicts.recorded import keep, require_keepable, result_of
 
     folder = book_folder(root)
     planned = [job for one in dict.fromkeys(seed or [0]) for job in plan(folder, chapters, model, profile, one, online)]
-    if claim:
-        planned = only_claims(planned, claim, named=bool(chapters))
-        force = True
+    planned = only_claims(planned, claim, named=bool(chapters))
     if record:
         require_keepable(planned)
-    console = Console(stderr=True)
-    first = first_step(console, online)
-    outcomes = run_jobs(
-        planned, workers=jobs, scheduler=scheduler, force=force, online=online, console=console, first=first
-    )
-    planned = run_through(planned, outcomes)
+    planned = executed(planned, online, workers=jobs, scheduler=scheduler, force=force or bool(claim))
     if claim:
         show(
             ["claim", "model", "verdict"],
@@ -72,26 +66,32 @@ def run(
         print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")
 
 
-def first_step(console: Console, online: bool = False) -> Callable[[list], None]:
-    """What a run does before any kernel starts: it checks the models and says what they lack."""
+def executed(planned: list, online: bool = False, **options: Any) -> list:
+    """Runs jobs, as `run_jobs` with these options, and gives back those that ran to their end.
 
-    def check_models(planned: list) -> None:
-        from bertology_utils.running.checking import lacking
+    Before any kernel starts the models are checked, and what they lack is said.
+    """
+    from bertology_utils.running.checking import lacking
+    from bertology_utils.running.runner import run_jobs
 
-        models = (job.model for job in planned)
-        for line in lacking(planned[0].root, models, lambda: prepare_transformers(online)):
+    console = Console(stderr=True)
+
+    def check_models(stale: list) -> None:
+        for line in lacking(stale[0].root, (job.model for job in stale), lambda: prepare_transformers(online)):
             console.print(escape(line), highlight=False, soft_wrap=True)
 
-    return check_models
+    return run_through(planned, run_jobs(planned, online=online, console=console, first=check_models, **options))
 
 
-def only_claims(planned: list, claims: list[str], named: bool) -> list:
-    """The planned jobs of the claims' chapters, each for its claims alone.
+def only_claims(planned: list, claims: list[str] | None, named: bool) -> list:
+    """The planned jobs of the claims' chapters, each for its claims alone; all of them where no claim is asked for.
 
     Raises `BertologyError` for an unknown claim, and for one that is not of the chapters that were `named`.
     """
     from bertology_utils.verdicts.claims import claim_by_id
 
+    if not claims:
+        return planned
     chapters = {claim: claim_by_id(claim).notebook for claim in dict.fromkeys(claims)}
     for claim, chapter in chapters.items():
         if named and chapter not in {job.chapter for job in planned}:
@@ -119,28 +119,23 @@ def run_through(planned: list, outcomes: list) -> list:
 
 @app.command()
 def rerun(
-    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
-    model: Annotated[str, typer.Option("--model", "-m", help="As for `run`.")] = DEFAULT_MODEL,
+    chapters: Chapters = None,
+    model: Model = DEFAULT_MODEL,
     profile: Profile = DEFAULT_PROFILE,
     seeds: Annotated[int, typer.Option(min=2, max=MANY, help="Reruns, with the seeds 1, 2, ...")] = 5,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=MANY, help="Chapters at a time.")] = 2,
+    jobs: Jobs = 2,
     out: Annotated[Path | None, typer.Option(help="The table; results/reruns.csv by default.", dir_okay=False)] = None,
     claim: Claims = None,
     root: Root = None,
 ) -> None:
     """Run chapters again with other seeds, keep their verdicts and how far values spread, and say how many flip."""
-    from bertology_utils.running.runner import run_jobs
     from bertology_utils.verdicts import reruns
 
     folder = book_folder(root)
-    planned = reruns.plan_reruns(folder, chapters, model, profile, seeds)
-    if claim:
-        planned = only_claims(planned, claim, named=bool(chapters))
+    planned = only_claims(reruns.plan_reruns(folder, chapters, model, profile, seeds), claim, named=bool(chapters))
     if profile == "smoke" and out is None:
         raise BertologyError("A smoke run is a test of the code: name a file of your own for its verdicts with --out.")
-    console = Console(stderr=True)
-    outcomes = run_jobs(planned, workers=jobs, force=bool(claim), console=console, first=first_step(console))
-    planned = run_through(planned, outcomes)
+    planned = executed(planned, workers=jobs, force=bool(claim))
     verdicts = reruns.verdicts_of(planned)
     reruns.write(out or folder / reruns.PATH, verdicts, alone=bool(claim))
     if out is None:
@@ -154,27 +149,23 @@ def rerun(
 
 @app.command()
 def processors(
-    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
-    model: Annotated[str, typer.Option("--model", "-m", help="As for `run`.")] = DEFAULT_MODEL,
+    chapters: Chapters = None,
+    model: Model = DEFAULT_MODEL,
     profile: Profile = DEFAULT_PROFILE,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=MANY, help="Chapters at a time.")] = 2,
+    jobs: Jobs = 2,
     claim: Claims = None,
     root: Root = None,
 ) -> None:
     """Run chapters under two instruction sets, as on two processors, and keep which verdicts differ in a table."""
     from bertology_utils.project import plan
-    from bertology_utils.running.runner import run_jobs
     from bertology_utils.verdicts import processors as table
     from bertology_utils.verdicts.recorded import result_of
 
-    folder, console, records = book_folder(root), Console(stderr=True), {}
-    planned = plan(folder, chapters, [model], profile)
-    if claim:
-        planned = only_claims(planned, claim, named=bool(chapters))
+    folder, records = book_folder(root), {}
+    planned = only_claims(plan(folder, chapters, [model], profile), claim, named=bool(chapters))
     for name in table.INSTRUCTIONS:
         with table.instructions(name):
-            outcomes = run_jobs(planned, workers=jobs, force=True, console=console, first=first_step(console))
-        planned = run_through(planned, outcomes)
+            planned = executed(planned, workers=jobs, force=True)
         records[name] = [result_of(job) for job in planned]
     found = table.compared(planned, **records)
     table.write(folder / table.PATH, found)
@@ -249,7 +240,7 @@ def effect_and_interval(result: dict) -> tuple[str, str]:
 
 @app.command()
 def pdf(
-    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    chapters: Chapters = None,
     out: Annotated[Path | None, typer.Option(help="Where to write; _build/pdf by default.", file_okay=False)] = None,
     root: Root = None,
 ) -> None:
@@ -263,7 +254,7 @@ def pdf(
 
 @app.command()
 def teach(
-    chapters: Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")] = None,
+    chapters: Chapters = None,
     out: Annotated[Path | None, typer.Option(help="Where to write; _build/teaching by default.")] = None,
     root: Root = None,
 ) -> None:

@@ -24,6 +24,9 @@ MANY = 10**6  # more runs, jobs or pairs than anybody can mean
 
 Root = Annotated[Path | None, typer.Option("--root", help="The book's folder; by default the nearest one above.")]
 Online = Annotated[bool, typer.Option("--online", help="Let data sets of the hub come from the network.")]
+Chapters = Annotated[list[str] | None, typer.Argument(metavar="CHAPTER", help="All by default.")]
+Model = Annotated[str, typer.Option("--model", "-m", help="As for `run`.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, max=MANY, help="Chapters at a time.")]
 Claims = Annotated[
     list[str] | None,
     typer.Option("--claim", "-c", help="Only the cells that this claim needs, always run anew. May be repeated."),

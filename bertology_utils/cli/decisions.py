@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from bertology_utils.cli.common import MANY, Profile, Root, app, book_folder, show
+from bertology_utils.cli.common import MANY, Model, Profile, Root, app, book_folder, show
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_json
 from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, model_slug
@@ -15,7 +15,7 @@ from bertology_utils.project import DEFAULT_MODEL, DEFAULT_PROFILE, model_slug
 
 @app.command()
 def power(
-    model: Annotated[str, typer.Option("--model", "-m", help="As for `run`.")] = DEFAULT_MODEL,
+    model: Model = DEFAULT_MODEL,
     profile: Profile = DEFAULT_PROFILE,
     minutes: Annotated[float, typer.Option("--minutes", min=0, help="That a chapter may take, of one core.")] = 6.0,
     root: Root = None,

@@ -117,7 +117,8 @@ def score(
     if picture is not None:
         from bertology_utils.figures.accuracies import accuracies
 
-        write_drawing(picture, accuracies(scored))
+        with replacing(picture) as part:
+            accuracies(scored).savefig(part, format=picture.suffix[1:], bbox_inches="tight")
 
 
 def require_cards(homes: Mapping[str, Path | None]) -> None:
@@ -141,25 +142,19 @@ def stored_steps(name: str, home: Path | None) -> list[str]:
     return found
 
 
-def write_drawing(path: Path, drawing) -> None:
-    """Save a matplotlib figure, whole or not at all."""
-    with replacing(path) as part:
-        drawing.savefig(part, format=path.suffix[1:], bbox_inches="tight")
-
-
-SCORED_RULES = ("per_word", "per_piece", "within_word", "twin", "twin_blind", "length", "frequency", "unigram", "blind",
-                "best_rule")  # fmt: skip
-SCORE_HEADS = ("model", "paradigm", "pairs", "left out", "accuracy", "interval", "per word", "per piece", "within word",
-               "untrained twin", "twin, blind", "length", "frequency", "unigram", "blind", "best rule")  # fmt: skip
+MEASURES = {
+    "per word": "per_word", "per piece": "per_piece", "within word": "within_word", "untrained twin": "twin",
+    "twin, blind": "twin_blind", "length": "length", "frequency": "frequency", "unigram": "unigram", "blind": "blind",
+    "best rule": "best_rule",
+}  # fmt: skip
+SCORE_HEADS = ("model", "paradigm", "pairs", "left out", "accuracy", "interval", *MEASURES)
 
 
 def score_row(row: dict) -> tuple[str, ...]:
-    """One line of `bertology score`, in per cent: the sum of log probabilities with its interval, then other measures,
-    the twin, and rules that know no grammar."""
+    """One line of `bertology score`: the sum of log probabilities with its interval, then `MEASURES`, in per cent."""
     interval = f"{row['accuracy_low']:.1f} to {row['accuracy_high']:.1f}"
-    rules = (f"{row[name]:.1f}" for name in SCORED_RULES)
-    counts = str(row["pairs"]), str(row["left_out"])
-    return row["model"], row["paradigm"], *counts, f"{row['accuracy']:.1f}", interval, *rules
+    accuracy, *others = (f"{row[name]:.1f}" for name in ("accuracy", *MEASURES.values()))
+    return row["model"], row["paradigm"], str(row["pairs"]), str(row["left_out"]), accuracy, interval, *others
 
 
 @app.command()

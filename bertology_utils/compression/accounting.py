@@ -189,7 +189,6 @@ class Factors:
     all: float
     encoder: float
     embeddings: int
-    encoder_size: float
     size: float
 
 
@@ -213,7 +212,7 @@ def factors(architecture: str, scheme: str = "", reference: str = REFERENCE) -> 
     encoder = linear + size.encoder - size.linear
     total = embeddings + encoder + size.pooler
     by_encoder = base.linear / linear if kind else base.encoder / encoder
-    return Factors(base.all / total, by_encoder, size.embeddings, encoder, total)
+    return Factors(base.all / total, by_encoder, size.embeddings, total)
 
 
 def pruning_ceiling() -> float:

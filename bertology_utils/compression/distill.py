@@ -43,9 +43,14 @@ def student_of(teacher: Specimen, layers: int | None = None, *, kept: Sequence[i
         config.num_hidden_layers = len(kept)
         if hasattr(config, "num_hidden_groups"):  # ALBERT's: one for each layer, see `models.load`
             config.num_hidden_groups = len(kept)
-    name = f"{teacher.name}/student-{len(kept)}"
-    digest = hashlib.sha256(f"{teacher.sha256}{name}".encode()).hexdigest()
-    return dataclasses.replace(teacher, name=name, model=model.eval(), sha256=digest)
+    return renamed(teacher, f"student-{len(kept)}", model)
+
+
+def renamed(origin: Specimen, name: str, model: nn.Module) -> Specimen:
+    """A model of its own, `origin/name`, with the origin's tokenizer."""
+    name = f"{origin.name}/{name}"
+    digest = hashlib.sha256(f"{origin.sha256}{name}".encode()).hexdigest()
+    return dataclasses.replace(origin, name=name, model=model.eval(), sha256=digest)
 
 
 def distillation_loss(student: nn.Module, teacher: nn.Module, batch: dict[str, Tensor]) -> Tensor:

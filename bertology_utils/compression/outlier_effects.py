@@ -13,6 +13,7 @@ from torch import nn
 
 from bertology_utils.compression import outliers
 from bertology_utils.compression.outliers import deviating, disabled, output_norms, random_dimensions, rows_at_zero
+from bertology_utils.compression.scorecard import count
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import MASK, fill_in, hits_at
 from bertology_utils.models import Specimen
@@ -56,7 +57,7 @@ def position(model: nn.Module) -> dict[str, np.ndarray | float]:
 
 def share_of_weights(model: nn.Module) -> float:
     """Which share of a model's parameters the scales and biases of two dimensions of its output norms are."""
-    return 4 * len(output_norms(model)) / sum(parameter.numel() for parameter in model.parameters())
+    return 4 * len(output_norms(model)) / count(model)
 
 
 def last_denses(model: nn.Module) -> list[nn.Linear]:

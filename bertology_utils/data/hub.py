@@ -7,7 +7,6 @@ read from there: many of these sets are scripts otherwise, which `datasets` no l
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from bertology_utils.data import readers
@@ -34,7 +33,7 @@ class Hub:
     convert: Callable[[dict, Names], Any]
     splits: Mapping[str, str] = field(default_factory=dict)
 
-    def read(self, split: str, limit: int | None = None) -> list:
+    def read(self, split: str) -> list:
         """Our rows of a split; raises `BertologyError`, naming the set, where the hub does not give it."""
         import datasets
 
@@ -52,7 +51,7 @@ class Hub:
             return getattr(kind, "feature", kind).int2str(value)
 
         try:
-            return [self.convert(row, names) for row in islice(rows, limit)]
+            return [self.convert(row, names) for row in rows]
         except (KeyError, AttributeError, ValueError, SyntaxError) as error:
             raise BertologyError(f"The hub's {self.repository} has other columns than expected: {error}.") from error
 

@@ -1,7 +1,6 @@
 """Readers of the data sets' original formats: each yields the typed rows of a folder, split and variant.
 
-Depends on rows and pairs (the formats) and conllu (treebanks). A reader streams: with a limit, only the needed lines
-are read.
+Depends on rows and pairs (the formats) and conllu (treebanks); `registry` tells of a file that is missing.
 Splits are train, validation, test; a variant is a language, a phenomenon or a part of the set, "" for all of it.
 """
 
@@ -308,10 +307,7 @@ def read_tatoeba(folder: Path, split: str, variant: str = "") -> Iterator[Transl
 
 
 def _open(path: Path):
-    try:
-        return path.open(encoding="utf-8-sig", newline="\n")
-    except FileNotFoundError:
-        raise BertologyError(f"The data set's folder has no {path.name}: looked for {path}.") from None
+    return path.open(encoding="utf-8-sig", newline="\n")
 
 
 def _tab_rows(path: Path, header: bool = True) -> Iterator:

@@ -8,9 +8,8 @@ the network.
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from bertology_utils.data.sets import REGISTRY, SOURCES, DataSet
@@ -42,11 +41,11 @@ class Loaded:
         return iter(self.rows)
 
 
-def load(name: str, split: str = "test", limit: int | None = None, sources: Sequence[str] | None = None) -> Loaded:
+def load(name: str, split: str = "test") -> Loaded:
     """Rows of a data set from the first source that has it.
 
-    name: as registered, with a variant after a colon where the set has parts ("ud_pud:de", "ettinger:role"); limit:
-    the first rows only. Raises BertologyError for an unknown name, split or source, and where no source has the set.
+    name: as registered, with a variant after a colon where the set has parts ("ud_pud:de", "ettinger:role"). Raises
+    BertologyError for an unknown name, split or source, and where no source has the set.
     """
     base, _, variant = name.partition(":")
     if base not in REGISTRY:
@@ -58,10 +57,10 @@ def load(name: str, split: str = "test", limit: int | None = None, sources: Sequ
     if split not in spec.splits:
         raise BertologyError(f"The data set '{base}' has no split '{split}'. It has: {', '.join(spec.splits)}.")
     missing = []
-    for source in source_order(sources):
+    for source in source_order():
         if source not in spec.sources():
             continue
-        found = _rows(spec, source, split, variant, limit)
+        found = _rows(spec, source, split, variant)
         if isinstance(found, list):
             return Loaded(name, split, found, source, spec.licence)
         missing.append(found)
@@ -69,12 +68,10 @@ def load(name: str, split: str = "test", limit: int | None = None, sources: Sequ
     raise BertologyError(f"The data set '{base}' is not here. {' '.join(missing) or advice}")
 
 
-def source_order(sources: Sequence[str] | None = None) -> tuple[str, ...]:
-    """The sources to try: the argument, else BERTOLOGY_SOURCES, else embedded and local."""
-    chosen = (
-        tuple(sources or filter(None, os.environ.get(ORDER_VARIABLE, "").replace(" ", "").split(",")))
-        or DEFAULT_SOURCES
-    )
+def source_order() -> tuple[str, ...]:
+    """The sources to try: those of BERTOLOGY_SOURCES, else embedded and local."""
+    named = os.environ.get(ORDER_VARIABLE, "").replace(" ", "").split(",")
+    chosen = tuple(filter(None, named)) or DEFAULT_SOURCES
     for source in chosen:
         if source not in SOURCES:
             raise unknown("source", source, SOURCES)
@@ -134,20 +131,20 @@ def local_folder(spec: DataSet) -> Path | None:
     return next((folder for folder in candidates if folder.is_dir()), None)
 
 
-def _rows(spec: DataSet, source: str, split: str, variant: str, limit: int | None) -> list | str:
+def _rows(spec: DataSet, source: str, split: str, variant: str) -> list | str:
     """The rows from one source, or why it has none."""
     if source == "embedded":
-        return list(spec.embedded(split, limit))[:limit]
+        return list(spec.embedded(split))
     if source == "hub":
         try:
-            return spec.hub.read(split, limit)
+            return spec.hub.read(split)
         except BertologyError as error:
             return str(error)
     folder = local_folder(spec)
     if folder is None:
         return f"Set {FOLDER_VARIABLE} to a folder that holds {spec.folder}."
     try:
-        return list(islice(spec.reader(folder, split, variant), limit))
+        return list(spec.reader(folder, split, variant))
     except FileNotFoundError as error:
         name = Path(error.filename).name
         raise BertologyError(f"The data set's folder has no {name}: looked for {error.filename}.") from None

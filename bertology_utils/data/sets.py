@@ -18,7 +18,7 @@ TABLE = Path(__file__).with_name("sets.yaml")
 SOURCES = ("embedded", "local", "hub")
 
 Reader = Callable[[Path, str, str], Iterator]
-Generator = Callable[[str, int | None], Sequence]
+Generator = Callable[[str], Sequence]
 READERS: dict[str, Reader] = {
     name: reader
     for module in (readers, lama_readers, token_readers, coref_readers, propbank)
@@ -26,8 +26,8 @@ READERS: dict[str, Reader] = {
     if name.startswith("read_")
 }
 GENERATORS: dict[str, Generator] = {
-    "grammar": lambda split, limit: generate(1000 if limit is None else limit, split=split),
-    "facts": lambda split, limit: facts(),
+    "grammar": lambda split: generate(1000, split=split),
+    "facts": lambda split: facts(),
 }
 
 

@@ -4,7 +4,7 @@ Depends on `text` for pieces and batches. Needs a specimen loaded with `attentio
 no maps, and this module says so instead of returning nothing. `relations` builds on the word-level maps made here.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from string import punctuation as ascii_punctuation
@@ -14,7 +14,7 @@ import torch
 
 from bertology_utils.anatomy import are_maps
 from bertology_utils.errors import BertologyError, NotAskable, unknown
-from bertology_utils.instruments.blocks import attention_projections
+from bertology_utils.instruments.blocks import attention_projections, watched
 from bertology_utils.models import Specimen
 from bertology_utils.text import Encoding, batches, encode_words, model_inputs
 
@@ -102,28 +102,16 @@ def _run(specimen: Specimen, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
 
 def _norm_weighted(specimen: Specimen, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
     """alpha_ij * ||v_j W_O|| per head: alpha is not negative, so a norm per target piece is enough."""
-    with _transformed_norms(specimen) as norms:
+    weights = {value: output.weight for value, output in projections(specimen.encoder)}
+
+    def norms(value: torch.nn.Module, _: tuple, vectors: torch.Tensor) -> torch.Tensor:  # (batch, heads, pieces)
+        split = vectors.unflatten(-1, (specimen.heads, -1))  # (batch, pieces, heads, size)
+        per_head = weights[value].unflatten(1, (specimen.heads, -1))  # (width, heads, size)
+        return torch.einsum("bnhs,whs->bhnw", split, per_head).norm(dim=-1).float().cpu()
+
+    with watched(weights, norms) as lengths:
         maps = _run(specimen, inputs)  # (layers, batch, heads, pieces, pieces)
-    return maps * torch.stack(norms).unsqueeze(3)
-
-
-@contextmanager
-def _transformed_norms(specimen: Specimen) -> Iterator[list[torch.Tensor]]:
-    """Inside, a list that fills with ||f(x_j)|| (batch, heads, pieces) of each block that runs, in order."""
-    norms: list[torch.Tensor] = []
-    with ExitStack() as stack:
-        for value, output in projections(specimen.encoder):
-            stack.enter_context(value.register_forward_hook(_norm_hook(output.weight, specimen.heads, norms)))
-        yield norms
-
-
-def _norm_hook(output_weight: torch.Tensor, heads: int, norms: list[torch.Tensor]) -> Callable:
-    def keep_norms(module, arguments, values):
-        split = values.unflatten(-1, (heads, -1))  # (batch, pieces, heads, size)
-        per_head = output_weight.unflatten(1, (heads, -1))  # (width, heads, size)
-        norms.append(torch.einsum("bnhs,whs->bhnw", split, per_head).norm(dim=-1).float().cpu())
-
-    return keep_norms
+    return maps * torch.stack(lengths).unsqueeze(3)
 
 
 def projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
@@ -240,12 +228,10 @@ def word_level_map(maps: torch.Tensor, encoding: Encoding, keep_special: bool = 
     The rule of clark2019what. Special pieces are left out, so rows sum to at most one; with `keep_special` each
     special piece stays as a unit of its own, in place, and rows keep their sum.
     """
-    units: dict[object, list[int]] = {}
-    for piece, word in enumerate(encoding.word_ids):
-        if word is not None or keep_special:
-            units.setdefault(("special", piece) if word is None else word, []).append(piece)
-    members = torch.zeros(len(units), len(encoding.input_ids), dtype=maps.dtype)
-    for unit, pieces in enumerate(units.values()):
+    units = _pieces_of_units(encoding.word_ids)
+    kept = [pieces for word, pieces in units if word >= 0 or keep_special]
+    members = torch.zeros(len(kept), len(encoding.input_ids), dtype=maps.dtype)
+    for unit, pieces in enumerate(kept):
         members[unit, pieces] = 1.0
     averages = members / members.sum(-1, keepdim=True)
     return averages @ maps @ members.T
@@ -253,8 +239,15 @@ def word_level_map(maps: torch.Tensor, encoding: Encoding, keep_special: bool = 
 
 def map_units(word_ids: Sequence[int | None]) -> list[int]:
     """The units of a `word_level_map` that keeps special pieces: a word's index, -1 for a special piece."""
-    seen = dict.fromkeys(("special", place) if word is None else word for place, word in enumerate(word_ids))
-    return [-1 if isinstance(unit, tuple) else unit for unit in seen]
+    return [word for word, _ in _pieces_of_units(word_ids)]
+
+
+def _pieces_of_units(word_ids: Sequence[int | None]) -> list[tuple[int, list[int]]]:
+    """Each unit as in `map_units`, with its pieces; a special piece is a unit of its own, in place."""
+    found: dict[int, list[int]] = {}
+    for piece, word in enumerate(word_ids):
+        found.setdefault(-1 - piece if word is None else word, []).append(piece)
+    return [(max(word, -1), pieces) for word, pieces in found.items()]
 
 
 def sentence_map(
@@ -266,16 +259,13 @@ def sentence_map(
     """
     [(_, encoding, maps)] = attention_maps(specimen, [sentence])
     pieces = specimen.tokenizer.convert_ids_to_tokens(encoding.input_ids)
-    # A word's pieces share its index, so keys are unique and keep the order of the units.
-    units = {
-        ("special", place) if word is None else word: pieces[place] if word is None else sentence[word]
-        for place, word in enumerate(encoding.word_ids)
-    }
+    units = _pieces_of_units(encoding.word_ids)
+    forms = [sentence[word] if word >= 0 else pieces[own[0]] for word, own in units]
     whole = word_level_map(maps, encoding, keep_special=True)
     if among_words:
-        kept = torch.tensor([not isinstance(key, tuple) and unit not in PUNCTUATION for key, unit in units.items()])
-        whole = torch.nn.functional.normalize(whole * kept, p=1, dim=-1)
-    return list(units.values()), whole.numpy()
+        kept = [word >= 0 and form not in PUNCTUATION for (word, _), form in zip(units, forms, strict=True)]
+        whole = torch.nn.functional.normalize(whole * torch.tensor(kept), p=1, dim=-1)
+    return forms, whole.numpy()
 
 
 # --- distances between heads ----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ Depends on torch and on where encoders keep their blocks. What changes one block
 that measuring the change need not run them again: `test_blocks.py` holds both ways equal.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -107,6 +107,16 @@ def recorded_calls(encoder: nn.Module) -> Iterator[list[BlockCall]]:
             stack.enter_context(block.register_forward_pre_hook(keep, with_kwargs=True))
             stack.enter_context(block.register_forward_hook(keep_rest))
         yield calls
+
+
+@contextmanager
+def watched(modules: Iterable[nn.Module], see: Callable[[nn.Module, tuple, Any], Any]) -> Iterator[list]:
+    """A list that fills with `see(module, inputs, output)` at every run of these modules inside, in their order."""
+    seen: list = []
+    with ExitStack() as stack:
+        for module in modules:
+            stack.enter_context(module.register_forward_hook(lambda *run: seen.append(see(*run))))
+        yield seen
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from scipy.stats import rankdata
 
 from bertology_utils.anatomy import head_sees, logits_of
 from bertology_utils.errors import BertologyError, NotAskable, unknown
+from bertology_utils.instruments.trees import row_spearman
 from bertology_utils.models import Specimen
 from bertology_utils.rows import sparing
 from bertology_utils.text import BUDGET, Encoding, batches, encode_words, model_inputs, require_place, require_words
@@ -137,23 +137,20 @@ def _encoding(query: Query) -> Encoding:
     return Encoding(list(query.input_ids), [None] * len(query.input_ids), list(query.segment_ids))
 
 
-def memory_of_scoring(specimen: Specimen, budget: int = BUDGET) -> int:
+def memory_of_scoring(specimen: Specimen) -> int:
     """Bytes that scoring adds to the loaded model at most, whatever the sentence: one batch, never all masked copies.
 
-    A batch holds the states of `budget` pieces (or of one longest input), of the widest of its layers' products twice,
+    A batch holds the states of `BUDGET` pieces (or of one longest input), of the widest of its layers' products twice,
     attention maps of three kinds without a fused kernel, and the logits of its masked rows thrice.
     """
     longest = specimen.max_pieces
-    pieces = max(budget, longest)
-    widest = max((weight.shape[0] for name, weight in specimen.encoder.named_parameters() if _is_product(name, weight)))
+    pieces = max(BUDGET, longest)
+    weights = specimen.encoder.named_parameters()
+    widest = max(weight.shape[0] for name, weight in weights if weight.ndim == 2 and "embedding" not in name)
     fused = specimen.attention == "sdpa"
     maps = 0 if fused else 3 * specimen.heads * pieces * longest
     logits = 3 * max(LOGITS, specimen.vocabulary_size)
     return 4 * (pieces * (10 * specimen.width + 3 * widest) + maps + logits) + OVERHEAD
-
-
-def _is_product(name: str, weight: torch.Tensor) -> bool:
-    return weight.ndim == 2 and "embedding" not in name
 
 
 # --- pseudo-log-likelihood ------------------------------------------------------------------------------------------
@@ -228,7 +225,7 @@ def _mask_piece(specimen: Specimen, encoding: Encoding, position: int, variant: 
 # --- minimal pairs --------------------------------------------------------------------------------------------------
 
 
-def focus_preference(specimen: Specimen, pairs: Sequence, ties: str = "wrong", budget: int = BUDGET) -> CandidateScores:
+def focus_preference(specimen: Specimen, pairs: Sequence) -> CandidateScores:
     """Score only the focus word of each pair, masked in its own context (pairs need `good`, `bad`, `focus`).
 
     A pair may have its focus elsewhere in the bad sentence, at `bad_focus`. Returns log probabilities (pairs, 2), good
@@ -236,29 +233,21 @@ def focus_preference(specimen: Specimen, pairs: Sequence, ties: str = "wrong", b
     of goldberg2019assessing (one context, two forms); where it differs elsewhere, e.g. in a licensor, the two contexts
     are compared on the same word as in the cloze test of warstadt2019investigating. Use `preferred` for booleans.
     """
-    sentences = [words for pair in pairs for words in _sides(pair)]
+    sentences = [words for pair in pairs for words in (pair.good, pair.bad)]
     positions = [place for pair in pairs for place in (pair.focus, getattr(pair, "bad_focus", pair.focus))]
     targets = [[words[position]] for words, position in zip(sentences, positions, strict=True)]
-    scores = word_log_probability(specimen, sentences, positions, targets, budget)
+    scores = word_log_probability(specimen, sentences, positions, targets)
     values = scores.log_probabilities.reshape(-1, 2)
     return CandidateScores(values, ~np.isnan(values).any(axis=1))
 
 
-def preferred(scores: CandidateScores, margin: float = 0.0) -> np.ndarray:
-    """Booleans over the *covered* items: P(first candidate) > P(every other one) + margin (in probability).
+def preferred(scores: CandidateScores) -> np.ndarray:
+    """Booleans over the *covered* items: is the first candidate likelier than every other one? Ties count as wrong.
 
-    Ties count as wrong. The margin is the one of ettinger2019what (0.01 there); uncovered items are left out, so
-    report `scores.coverage` beside the result.
+    Uncovered items are left out, so report `scores.coverage` beside the result.
     """
-    probabilities = np.exp(scores.log_probabilities[scores.covered])
-    if margin:
-        return probabilities[:, 0] > probabilities[:, 1:].max(axis=1) + margin
     values = scores.log_probabilities[scores.covered]
     return values[:, 0] > values[:, 1:].max(axis=1)
-
-
-def _sides(pair) -> tuple[Sequence[str], Sequence[str]]:
-    return (pair.good, pair.bad) if hasattr(pair, "good") else (pair[0], pair[1])
 
 
 # --- filling in -----------------------------------------------------------------------------------------------------
@@ -306,7 +295,6 @@ def fill_in(
     sentences: Sequence[Sequence[str]],
     candidates: Sequence[str] | None = None,
     k: int = 5,
-    budget: int = BUDGET,
 ) -> Completions:
     """The k most probable fillers of the single "[MASK]" of each sentence.
 
@@ -321,7 +309,7 @@ def fill_in(
     allowed = _allowed_ids(specimen, candidates)
     k = min(k, len(allowed) if allowed is not None else specimen.vocabulary_size)
     ids, probabilities = np.zeros((len(queries), k), dtype=int), np.zeros((len(queries), k))
-    for indices, rows in decode(specimen, queries, budget):
+    for indices, rows in decode(specimen, queries):
         if allowed is not None:
             rows = torch.log_softmax(rows[:, allowed], dim=-1)
         values, places = rows.topk(k, dim=-1)
@@ -367,7 +355,6 @@ def word_log_probability(
     sentences: Sequence[Sequence[str]],
     positions: Sequence[int],
     candidates: Sequence[Sequence[str]],
-    budget: int = BUDGET,
 ) -> CandidateScores:
     """log P(candidate | the sentence with the word at its position masked), for each sentence's own candidates.
 
@@ -384,7 +371,7 @@ def word_log_probability(
     columns = {words: [i for i, word in enumerate(words) if known[word] is not None] for words in lists}
     ids = {words: [known[words[i]] for i in chosen] for words, chosen in columns.items()}
     values = np.full((len(masked), max(map(len, candidates), default=0)), np.nan)
-    for indices, rows in decode(specimen, mask_queries(specimen, masked), budget):
+    for indices, rows in decode(specimen, mask_queries(specimen, masked)):
         for row, index in zip(rows, indices, strict=True):
             words = tuple(candidates[index])
             values[index, columns[words]] = row[ids[words]].cpu().numpy()
@@ -395,11 +382,11 @@ def word_log_probability(
 # --- comparing distributions ----------------------------------------------------------------------------------------
 
 
-def masked_distributions(specimen: Specimen, sentences: Sequence[Sequence[str]], budget: int = BUDGET) -> torch.Tensor:
+def masked_distributions(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
     """Log probabilities (sentences, vocabulary) at the single "[MASK]" of each sentence, float32, in nats."""
     queries = mask_queries(specimen, sentences)
     distributions = torch.empty(len(queries), 0)
-    for indices, rows in decode(specimen, queries, budget):
+    for indices, rows in decode(specimen, queries):
         if not distributions.numel():
             distributions = torch.empty(len(queries), rows.shape[-1])
         distributions[indices] = rows
@@ -415,30 +402,22 @@ def compare_distributions(
     the ranks of the whole vocabulary and `top1_agreement` is boolean: the two measures of negated LAMA in
     kassner2020negated (there overlap@1). Only the `measures` asked for are computed: ranks take long.
     """
-    ways = {"kl": _kl, "jensen_shannon": _jensen_shannon, "spearman": _rank_correlation, "top1_agreement": _same_first}
+    ways = {"kl": _kl, "jensen_shannon": _jensen_shannon, "spearman": row_spearman, "top1_agreement": _same_first}
     for name in measures:
         if name not in ways:
             raise unknown("comparison of distributions", name, ways)
     p, q = first.double(), second.double()
-    return {name: ways[name](p, q) for name in measures}
+    return {name: np.asarray(ways[name](p, q)) for name in measures}
 
 
-def _kl(p: torch.Tensor, q: torch.Tensor) -> np.ndarray:
-    return (p.exp() * (p - q)).sum(-1).numpy()
+def _kl(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    return (p.exp() * (p - q)).sum(-1)
 
 
-def _jensen_shannon(p: torch.Tensor, q: torch.Tensor) -> np.ndarray:
+def _jensen_shannon(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     middle = torch.logaddexp(p, q) - np.log(2)
-    to_middle = [(x.exp() * (x - middle)).sum(-1) for x in (p, q)]
-    return (sum(to_middle) / 2).clamp(min=0).numpy()
+    return ((_kl(p, middle) + _kl(q, middle)) / 2).clamp(min=0)
 
 
-def _same_first(p: torch.Tensor, q: torch.Tensor) -> np.ndarray:
-    return (p.argmax(-1) == q.argmax(-1)).numpy()
-
-
-def _rank_correlation(first: torch.Tensor, second: torch.Tensor) -> np.ndarray:
-    """Spearman's rho row by row: Pearson's r of the average ranks."""
-    ranks = [rankdata(x.numpy(), axis=1) for x in (first, second)]
-    a, b = (r - r.mean(axis=1, keepdims=True) for r in ranks)
-    return (a * b).sum(1) / np.sqrt((a**2).sum(1) * (b**2).sum(1))
+def _same_first(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    return p.argmax(-1) == q.argmax(-1)

@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from bertology_utils.errors import BertologyError, NotAskable
-from bertology_utils.instruments.blocks import attention_projections, recorded_calls, starting_at
+from bertology_utils.instruments.blocks import attention_projections, recorded_calls, starting_at, watched
 
 Batch = Mapping[str, Tensor]
 ItemLoss = Callable[[nn.Module, Batch], Tensor]
@@ -136,19 +136,13 @@ def head_means(model: nn.Module, batches: Iterable[Batch]) -> Tensor:
     sums: list[Tensor | float] = [0.0] * layers
     pieces = 0
     for batch in batches:
-        captured: dict[int, Tensor] = {}
-        with ExitStack() as stack:
-            for layer, module in enumerate(output_projections(model)):
-                hook = module.register_forward_pre_hook(
-                    lambda module, inputs, layer=layer, seen=captured: seen.__setitem__(layer, inputs[0])
-                )
-                stack.enter_context(hook)
-            model(**_model_inputs(batch))
+        inputs = {key: batch[key] for key in ("input_ids", "attention_mask", "token_type_ids") if key in batch}
+        with watched(output_projections(model), lambda module, given, output: given[0]) as seen:
+            model(**inputs)
         real = batch["attention_mask"].bool()
         pieces += int(real.sum())
-        for layer in range(layers):
-            states = captured[layer][:, : real.shape[1]]  # Longformer pads to whole windows
-            sums[layer] = sums[layer] + states[real].sum(0)
+        for layer, states in enumerate(seen):
+            sums[layer] = sums[layer] + states[:, : real.shape[1]][real].sum(0)  # Longformer pads to whole windows
     if not pieces:
         raise BertologyError("Head means need at least one batch.")
     return torch.stack(sums).unflatten(-1, (heads, -1)) / pieces
@@ -225,10 +219,6 @@ def ablate_each(
         with starting_at(encoder, layer, [inputs]), ablated(model, keep.repeat_interleave(rows, 0), how, means):
             scores.append(score(model, repeated).view(heads, rows))
     return torch.stack(scores)
-
-
-def _model_inputs(batch: Batch) -> dict[str, Tensor]:
-    return {key: batch[key] for key in ("input_ids", "attention_mask", "token_type_ids") if key in batch}
 
 
 # ---------------------------------------------------------------- pruning curve

@@ -28,6 +28,7 @@ from bertology_utils.instruments.cloze import (
 from bertology_utils.language.facts import RELATIONS, Fact, InventedPerson, Prompt, facts, nameless_people
 from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
+from bertology_utils.tokenizing import pieces_of
 
 # Ways to say a sentence again without touching its slots (after jiang2019how, whose paraphrases are back-translations).
 WAYS = 8  # to halve the answers on which prompts are chosen
@@ -92,14 +93,19 @@ def asked(specimen: Specimen, source: str = EMBEDDED) -> list[str]:
 
     Of the book's own, which are small, those with four facts for this vocabulary; of LAMA's, those with ten.
     """
-    own = source == EMBEDDED
+    relations, fewest = (ASKED, 4) if source == EMBEDDED else (lama.relations(), 10)
     chosen = []
-    for relation in ASKED if own else lama.relations():
-        every = facts(relation) if own else lama.facts(relation)
-        known = {word for word in every[0].candidates if single_piece(specimen, word) is not None}
-        if len(known) >= 2 and sum(fact.object in known for fact in every) >= (4 if own else 10):
+    for relation in relations:
+        every, known = _facts_and_known(specimen, relation, source)
+        if len(known) >= 2 and sum(fact.object in known for fact in every) >= fewest:
             chosen.append(relation)
     return chosen
+
+
+def _facts_and_known(specimen: Specimen, relation: str, source: str) -> tuple[list[Fact], tuple[str, ...]]:
+    """All facts of a relation, and those of its candidates that the specimen knows as one piece."""
+    every = facts(relation) if source == EMBEDDED else lama.facts(relation)
+    return every, tuple(word for word in every[0].candidates if single_piece(specimen, word) is not None)
 
 
 def relation_scores(
@@ -118,16 +124,12 @@ def relation_scores(
     """
     if source == EMBEDDED and relation not in ASKED:
         raise BertologyError(f"'{relation}' cannot be asked with one candidate list; choose one of {', '.join(ASKED)}.")
+    pool, candidates = _facts_and_known(specimen, relation, source)
     if source == EMBEDDED:
-        every, coverage = _spread(facts(relation), limit, seed), None
-    else:  # many objects are no single piece, so the limit counts the facts that can be asked
-        pool = lama.facts(relation)
-        known = {word for word in pool[0].candidates if single_piece(specimen, word) is not None}
-        every = _spread([fact for fact in pool if fact.object in known], limit, seed)
-        coverage = sum(fact.object in known for fact in pool) / len(pool)
-    listed = every[0].candidates if every else ()
-    candidates = tuple(word for word in listed if single_piece(specimen, word) is not None)
-    chosen = tuple(fact for fact in every if fact.object in candidates)
+        pool = _spread(pool, limit, seed)
+    chosen = tuple(fact for fact in pool if fact.object in candidates)
+    if source != EMBEDDED:  # many objects are no single piece, so the limit counts the facts that can be asked
+        chosen = tuple(_spread(chosen, limit, seed))
     if len(candidates) < 2 or not chosen:
         raise NotAskable(f"{specimen.name} knows fewer than two candidates of '{relation}' as one piece.")
     columns = list(zip(*(paraphrases(fact, rewrites) for fact in chosen), strict=True))  # prompts x facts
@@ -136,11 +138,11 @@ def relation_scores(
     values = scores.log_probabilities.reshape(len(columns), len(chosen), len(candidates))
     templates = tuple(column[0].template for column in columns)
     answers = np.array([candidates.index(fact.object) for fact in chosen])
-    share = len(chosen) / len(every) if coverage is None else coverage
-    return RelationScores(relation, chosen, candidates, templates, values, answers, share)
+    coverage = sum(fact.object in candidates for fact in pool) / len(pool)
+    return RelationScores(relation, chosen, candidates, templates, values, answers, coverage)
 
 
-def _spread(every: list[Fact], limit: int | None, seed: int = 0) -> list[Fact]:
+def _spread(every: Sequence[Fact], limit: int | None, seed: int = 0) -> list[Fact]:
     """`limit` facts in a random order, so that a cut keeps all the objects mixed."""
     return Random(seed).sample(every, min(limit or len(every), len(every)))
 
@@ -353,8 +355,7 @@ def _triple_features(specimen: Specimen, scores: RelationScores) -> np.ndarray:
 
 
 def _static(specimen: Specimen, table: np.ndarray, word: str) -> np.ndarray:
-    ids = specimen.tokenizer([word], is_split_into_words=True, add_special_tokens=False)["input_ids"]
-    return table[ids].mean(0)
+    return table[pieces_of(specimen.tokenizer, [word])].mean(0)
 
 
 # --- names ----------------------------------------------------------------------------------------------------------

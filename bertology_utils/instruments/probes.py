@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from sklearn.linear_model import RidgeCV
 from torch.nn import functional
 
 from bertology_utils.errors import BertologyError
@@ -188,7 +189,7 @@ class RidgeProbe:
 def fit_ridge(features: torch.Tensor, targets: torch.Tensor, scaled: bool = True) -> RidgeProbe:
     """Ridge regression of ``targets (items,)`` or ``(items, targets)`` on each layer of ``(layers, items, width)``.
 
-    The penalty with the smallest leave-one-out error is taken for each layer, as by scikit-learn's ``RidgeCV``.
+    The penalty with the smallest leave-one-out error is taken for each layer (scikit-learn's ``RidgeCV``).
     Features are brought to one scale unless they are on one: a feature that hardly varies in training would be blown
     up, and with it what the test holds there.
     """
@@ -197,36 +198,9 @@ def fit_ridge(features: torch.Tensor, targets: torch.Tensor, scaled: bool = True
     standardise = Standardiser.fit(features)
     if not scaled:
         standardise = Standardiser(standardise.mean, torch.ones_like(standardise.mean))
-    mean = wanted.mean(0)
-    weights = [_ridge_weights(layer, wanted - mean) for layer in standardise(features)]
-    return RidgeProbe(standardise, torch.stack(weights), mean)
-
-
-def _ridge_weights(items: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """``(width, targets)`` of items ``(items, width)`` and targets ``(items, targets)``, both without their means.
-
-    All penalties follow from one decomposition; the error of leaving an item out is its residual over one minus its
-    leverage, of which the mean takes one part in all.
-    """
-    left, squares = _left_vectors(items)
-    turned = left.T @ wanted
-
-    def left_out(penalty: float) -> float:
-        kept = squares / (squares + penalty)
-        leverage = left.square() @ kept + 1 / len(items)
-        return float(((wanted - left @ (kept[:, None] * turned)) / (1 - leverage)[:, None]).square().mean())
-
-    best = min(PENALTIES, key=left_out)
-    return items.T @ (left @ (turned / (squares + best)[:, None]))
-
-
-def _left_vectors(items: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Left singular vectors ``(items, rank)`` and squared singular values, from the smaller Gram matrix."""
-    wide = items.shape[1] >= items.shape[0]
-    squares, vectors = torch.linalg.eigh(items @ items.T if wide else items.T @ items)
-    real = squares > 1e-12 * squares[-1]
-    squares, vectors = squares[real], vectors[:, real]
-    return (vectors if wide else items @ vectors / squares.sqrt()), squares
+    fitted = [RidgeCV(PENALTIES).fit(layer.numpy(), wanted.numpy()) for layer in standardise(features)]
+    weights = [torch.from_numpy(np.atleast_2d(ridge.coef_).T) for ridge in fitted]
+    return RidgeProbe(standardise, torch.stack(weights), wanted.mean(0))
 
 
 @dataclass(frozen=True)

@@ -165,32 +165,28 @@ def expand(kinds: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for name in kinds for kind in UNIONS.get(name, (name,))))
 
 
-class Splitter:
-    """Deals entries out to the splits in turn; an entry that shares a form with an earlier one joins its split."""
+def _dealt(entries: list[tuple[object, tuple[str, ...]]], home: dict[str, str]) -> dict[str, list]:
+    """Entries with their forms, dealt out to the splits in turn; one that shares a form with an earlier one joins it.
 
-    def __init__(self) -> None:
-        self.home: dict[str, str] = {}
-
-    def deal(self, entries: list[tuple[object, tuple[str, ...]]]) -> dict[str, list]:
-        """Entries with their forms -> the entries of each split."""
-        hands: dict[str, list] = {split: [] for split in SPLITS}
-        for entry, forms in entries:
-            homes = {self.home[form] for form in forms if form in self.home}
-            if len(homes) > 1:
-                raise BertologyError(f"lexicon.yaml: the forms of '{forms[0]}' belong to both splits; move or drop it.")
-            split = homes.pop() if homes else min(SPLITS, key=lambda name: len(hands[name]))
-            hands[split].append(entry)
-            self.home.update(dict.fromkeys(forms, split))
-        return hands
+    home: the split of each form so far, which grows.
+    """
+    hands: dict[str, list] = {split: [] for split in SPLITS}
+    for entry, forms in entries:
+        homes = {home[form] for form in forms if form in home}
+        if len(homes) > 1:
+            raise BertologyError(f"lexicon.yaml: the forms of '{forms[0]}' belong to both splits; move or drop it.")
+        split = homes.pop() if homes else min(SPLITS, key=lambda name: len(hands[name]))
+        hands[split].append(entry)
+        home.update(dict.fromkeys(forms, split))
+    return hands
 
 
 @lru_cache(maxsize=1)
 def _both_splits() -> dict[str, Lexicon]:
-    raw = _tables()
-    splitter = Splitter()
+    raw, home = _tables(), {}
     tables: dict[str, dict[str, dict]] = {split: {} for split in SPLITS}
     for category in ("nouns", "verbs", "adjectives", "adverbs", "names"):
-        groups = {name: splitter.deal(_parsed(category, name, group)) for name, group in raw[category].items()}
+        groups = {name: _dealt(_parsed(category, name, group), home) for name, group in raw[category].items()}
         for split in SPLITS:
             tables[split][category] = {name: tuple(hands[split]) for name, hands in groups.items()}
     return {split: Lexicon(split, **tables[split]) for split in SPLITS}

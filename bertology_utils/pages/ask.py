@@ -176,23 +176,14 @@ def _neighbours(root: Path, question: Question) -> dict[str, Any]:
     return {"answers": {name: [layer[place] for layer in near(name, question["text"])[1]] for name in models}}
 
 
-def _nothing(root: Path, question: Question) -> dict[str, Any]:
-    """Of a panel that shows the steps of training alone."""
-    return {}
-
-
-def _notice(root: Path, question: Question) -> dict[str, Any]:
-    return {"longest": LONGEST, "version": version(root)}
-
-
 PANELS = {
-    "notice": ("ask_notice.html", _notice),
+    "notice": ("ask_notice.html", lambda root, _: {"longest": LONGEST, "version": version(root)}),
     "fill": ("ask_fill.html", _fill),
     "sentences": ("ask_sentences.html", _sentences),
     "heads": ("ask_heads.html", _heads),
     "layers": ("ask_layers.html", _layers),
     "neighbours": ("ask_neighbours.html", _neighbours),
-    "learning": ("ask_learning.html", _nothing),
+    "learning": ("ask_learning.html", lambda *_: {}),  # it shows the steps of training alone
 }
 
 

@@ -134,8 +134,13 @@ def is_tested(result: Mapping[str, Any] | None) -> bool:
 
 def deciding_clause(result: Mapping[str, Any]) -> str:
     """The text of the clause whose values stand for the claim."""
-    clauses = [ClauseResult(**clause) for clause in result.get("clauses") or ()]
+    clauses = clauses_of(result)
     return clauses[predictions.deciding(clauses)].text if clauses else ""
+
+
+def clauses_of(result: Mapping[str, Any], key: str = "clauses") -> list[ClauseResult]:
+    """What a result says of each clause of the prediction; under `control_clauses`, of the untrained twins."""
+    return [ClauseResult(**clause) for clause in result.get(key) or ()]
 
 
 def load_records(executed: Path) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import pandas as pd
 from bertology_utils import families
 from bertology_utils.pages.contents import SHARES, Row, control_verdict, is_tested, verdict_of
 from bertology_utils.pages.ledger_table import Link, share_figure
-from bertology_utils.pages.tallies import HOLDS, about_training
+from bertology_utils.pages.tallies import about_training, opposed
 from bertology_utils.templates import number, render
 from bertology_utils.verdicts.cards import LOOKS
 from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_SPECIFIC, REPLICATES
@@ -129,13 +129,9 @@ def seed_sentence(found: pd.DataFrame) -> str:
     return (
         f"How much of this is luck? {verdicts.shape[1]} seeds of the lowest rung, trained alike, agree on "
         f"{(verdicts.nunique(axis=1) == 1).sum()} of {len(verdicts)} verdicts; on "
-        f"{sum(map(_is_opposed, verdicts.values))} one replicates and another contradicts, and between {held[0]} and "
-        f"{held[-1]} replicate. A difference between two columns means something only beyond that."
+        f"{sum(opposed(*row) for row in verdicts.values)} one replicates and another contradicts, and between "
+        f"{held[0]} and {held[-1]} replicate. A difference between two columns means something only beyond that."
     )
-
-
-def _is_opposed(verdicts: Sequence[str]) -> bool:
-    return CONTRADICTS in verdicts and any(word in verdicts for word in HOLDS)
 
 
 def older_results(rows: Sequence[Row], columns: Mapping[str, str], profile: str) -> tuple[int, int]:
@@ -148,7 +144,7 @@ def agreement(live: pd.DataFrame, full: pd.DataFrame) -> tuple[int, int, int]:
     """How many of the models' verdicts on real data they give on generated data too, are the same, and are opposed."""
     trained = full[full["column"] != START]
     pairs = trained.merge(live, on=["claim", "column"])[["verdict_x", "verdict_y"]].values
-    return len(pairs), sum(one == other for one, other in pairs), sum(map(_is_opposed, pairs))
+    return len(pairs), sum(one == other for one, other in pairs), sum(opposed(*pair) for pair in pairs)
 
 
 def _onset(verdicts: Sequence[str]) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bertology_utils import families
 from bertology_utils.data.material import EMBEDDED
-from bertology_utils.pages.contents import Row, is_tested, is_trained, verdict_of
+from bertology_utils.pages.contents import Row, clauses_of, is_tested, is_trained, verdict_of
 from bertology_utils.templates import counted, short
 from bertology_utils.verdicts import predictions
 from bertology_utils.verdicts.cards import AMENDED
@@ -38,9 +38,7 @@ class Exhibit:
 
     @classmethod
     def of(cls, row: Row) -> "Exhibit":
-        clauses, control = (
-            [ClauseResult(**c) for c in row.live.get(key, ())] for key in ("clauses", "control_clauses")
-        )
+        clauses, control = clauses_of(row.live), clauses_of(row.live, "control_clauses")
         place = predictions.deciding(clauses)
         return cls(row, clauses[place], control[place].effect if control else None)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from bertology_utils.files import read_csv
 from bertology_utils.pages.contents import SHARES, Row
 from bertology_utils.pages.ledger_table import Link
-from bertology_utils.pages.tallies import HOLDS
+from bertology_utils.pages.tallies import opposed
 from bertology_utils.templates import render
-from bertology_utils.verdicts.predictions import CONTRADICTS, OPEN
+from bertology_utils.verdicts.predictions import OPEN
 
 BEFORE, MEASURED = (Path("results") / name for name in ("fewer_pieces.csv", "more_reading.csv"))
 Turned = Mapping[str, Sequence[tuple[Row, Mapping[str, str]]]]
@@ -64,7 +64,7 @@ def turned(pairs: Sequence[tuple[Row, Mapping[str, str]]]) -> Turned:
 
 def _kind(old: str, new: str) -> str:
     """Opposed: one of the two holds and the other contradicts."""
-    if CONTRADICTS in (old, new) and (old in HOLDS or new in HOLDS):
+    if opposed(old, new):
         return "opposed"
     if (old in OPEN) == (new in OPEN):
         return "otherwise"

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.pages import tallies
-from bertology_utils.pages.contents import Row, is_tested, result_of, verdict_of
+from bertology_utils.pages.contents import Row, clauses_of, is_tested, result_of, verdict_of
 from bertology_utils.pages.ledger_table import share_figure
 from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.templates import render
@@ -37,7 +37,7 @@ class Line:
     @property
     def clause(self) -> ClauseResult | None:
         """The clause that decides."""
-        clauses = [ClauseResult(**clause) for clause in self.result.get("clauses") or ()]
+        clauses = clauses_of(self.result)
         return clauses[predictions.deciding(clauses)] if clauses else None
 
     @property

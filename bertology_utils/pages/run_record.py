@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 from scipy import stats
 
 from bertology_utils.files import read_rows
-from bertology_utils.pages.contents import Row, is_tested, is_trained, result_of, verdict_of
+from bertology_utils.pages.contents import Row, clauses_of, is_tested, is_trained, result_of, verdict_of
 from bertology_utils.pages.ledger_table import Link
 from bertology_utils.project import CHAPTERS
 from bertology_utils.templates import chapter_title, render, share
 from bertology_utils.verdicts import calibration, processors, reruns
 from bertology_utils.verdicts.claims import load_claims
-from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_TESTABLE, REPLICATES, ClauseResult
+from bertology_utils.verdicts.predictions import CONTRADICTS, NOT_TESTABLE, REPLICATES
 from bertology_utils.verdicts.reruns import DECIDED, IntervalCheck, Verdict, flips, typical_spread
 
 SPEED = Path("results") / "bench.json"
@@ -74,7 +74,7 @@ def foretold(rows: Sequence[Row], moved: Sequence[Verdict]) -> float:
     """The share of verdicts that the intervals of the first run alone let differ from their claim's majority."""
     known = {(v.claim, v.model, v.profile) for v in moved}
     clauses = [
-        [ClauseResult(**clause) for clause in found["clauses"]]
+        clauses_of(found)
         for row in rows
         for found in row.results
         if found.get("clauses") and (row.claim.id, found.get("model"), found.get("profile")) in known

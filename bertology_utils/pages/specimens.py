@@ -35,16 +35,12 @@ def read_scores(path: Path) -> pd.DataFrame:
 
 def checks_part(root: Path, *_: object) -> str:
     """What `bertology check` found of each embedded model, as far as it was asked; a cross marks a fault."""
-    kept = {name: read_json(check_file(root, name)) for name in embedded_models(root)}
-    found = {name: {_any_shape(part["part"]): part for part in check["parts"]} for name, check in kept.items() if check}
+    kept = {name: check for name in embedded_models(root) if (check := read_json(check_file(root, name)))}
+    shape = r"\d+ x \d+ "  # which differs between models
+    found = {name: {re.sub(shape, "", part["part"]): part for part in own["parts"]} for name, own in kept.items()}
     heads = list(dict.fromkeys(part for check in found.values() for part in check))
     lines = [(name, *(_found(check.get(head)) for head in heads)) for name, check in found.items()]
     return render("checks.html", heads=["Model", *heads], lines=lines) if lines else ""
-
-
-def _any_shape(part: str) -> str:
-    """The name of a part of a check without the shape of the model."""
-    return re.sub(r"\d+ x \d+ ", "", part)
 
 
 def _found(part: dict[str, object] | None) -> str:

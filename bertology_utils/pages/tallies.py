@@ -125,6 +125,6 @@ def _recorded(row: Row, run: tuple[str, str]) -> Mapping[str, Any] | None:
     return next((r for r in row.recorded if (r["model"], r["profile"]) == run), None)
 
 
-def opposed(first: str, second: str) -> bool:
-    """Whether one verdict says that the prediction holds, the other that its opposite or nothing is there."""
-    return (first in HOLDS and second == CONTRADICTS) or (first == CONTRADICTS and second in HOLDS)
+def opposed(*verdicts: str) -> bool:
+    """Whether one verdict says that the prediction holds, another that its opposite or nothing is there."""
+    return CONTRADICTS in verdicts and not set(HOLDS).isdisjoint(verdicts)

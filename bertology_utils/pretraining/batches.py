@@ -156,7 +156,7 @@ class Batches:
         return Sampler(list(zip(self.train.values(), weights, strict=True)), packing, self.special)
 
     def __getitem__(self, step: int) -> Batch:
-        pool = self._pool_of(step)
+        pool = self._pools[bisect_right(self._pools, step, key=lambda pool: pool.start) - 1]
         if self._last[0] != pool:
             self._last = pool, self._pool(pool)
         return self._last[1][step - pool.start]
@@ -167,9 +167,6 @@ class Batches:
         loader = DataLoader(pools, batch_size=None, num_workers=self.config.workers, collate_fn=self._pool)
         for pool, batches in zip(pools, loader, strict=True):
             yield from batches[max(0, step - pool.start) :]
-
-    def _pool_of(self, step: int) -> range:
-        return self._pools[bisect_right(self._pools, step, key=lambda pool: pool.start) - 1]
 
     def _make_pools(self) -> list[range]:
         """The steps whose inputs are drawn together."""

@@ -36,6 +36,7 @@ from .optimizers import Optimizers
 from .parallel import Processes
 from .passes import Batch
 from .precision import bfloat16_speed, fast_dtype
+from .wordpieces import special_names
 
 LOCK = ".lock"
 LOG_EVERY = 30.0  # seconds
@@ -162,7 +163,8 @@ class Pretraining:
         """Evaluates the weights as they are and writes the model folder; `remarks` are further lines of its card."""
         final = self.folder / "final"
         if self.processes.is_main:
-            evaluation = self._record(self._evaluate_finally)
+            longer = 3 * self.config.evaluation_batches
+            evaluation = self._record(lambda: self.evaluate(longer) | self.evaluate_corpora())
             self._keep()
             with replacing(final) as part:
                 self.write_model(part)
@@ -187,9 +189,6 @@ class Pretraining:
         own = [self._losses(batch, names) for batch in self.batches.own_batches(math.ceil(batches / 2))]
         losses = {name: float(np.mean([found[name] for found in own])) for name in names}
         return {"step": self.step, "mlm_loss": mlm, "perplexity": math.exp(min(mlm, 50)), "losses": losses}
-
-    def _evaluate_finally(self) -> dict:
-        return self.evaluate(3 * self.config.evaluation_batches) | self.evaluate_corpora()
 
     @torch.no_grad()
     def evaluate_corpora(self) -> dict[str, dict[str, float]]:
@@ -296,7 +295,7 @@ class Pretraining:
                 "tokenizer_class": "BertTokenizer",
                 "do_lower_case": not self.cased,
                 "model_max_length": model.config.max_position_embeddings,
-            } | {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+            } | special_names()
             (folder / place / "tokenizer_config.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
     def facts(self) -> dict:

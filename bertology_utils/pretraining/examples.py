@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from bertology_utils.pretraining.objectives import PAIR_TASKS, draw_relation
+from bertology_utils.pretraining.objectives import MASK_SHARE, PAIR_TASKS, draw_relation
 
 from .corpus import Corpus
 
@@ -278,18 +278,14 @@ def pad(arrays: Sequence[np.ndarray], value: int) -> torch.Tensor:
 
 
 def mask_tokens(
-    input_ids: torch.Tensor, special: SpecialIds, rng: torch.Generator, share: float = 0.15
+    input_ids: torch.Tensor, special: SpecialIds, rng: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Masks 15 % of the pieces: 80 % become [MASK], 10 % a random piece, 10 % stay (Devlin et al. 2019).
+    """Masks 15 % of the pieces: 80 % become [MASK], 10 % a random piece, 10 % stay (devlin2019bert).
 
-    Args:
-        input_ids: `(batch, pieces)`.
-
-    Returns:
-        The corrupted ids and the labels, both `(batch, pieces)`; labels are -100 where nothing is predicted.
+    `(batch, pieces)` to the corrupted ids and the labels, of the same shape; IGNORED where nothing is predicted.
     """
     maskable = (input_ids != special.pad) & (input_ids != special.cls) & (input_ids != special.sep)
-    chosen = (torch.rand(input_ids.shape, generator=rng) < share) & maskable
+    chosen = (torch.rand(input_ids.shape, generator=rng) < MASK_SHARE) & maskable
     fate = torch.rand(input_ids.shape, generator=rng)
     random_ids = torch.randint(5, special.vocabulary_size, input_ids.shape, generator=rng)
     corrupted = torch.where(chosen & (fate < 0.8), special.mask, input_ids)

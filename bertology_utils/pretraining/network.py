@@ -240,11 +240,7 @@ def stack_layers(shallow: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
     if not own or layers % len(own):
         raise BertologyError(f"{layers} layers are not a multiple of the {len(own)} of the run to stack.")
     stacked = {name: tensor for name, tensor in shallow.items() if not name.startswith(prefix)}
-    for layer in range(layers):
-        source = f"{prefix}{layer % len(own)}."
-        stacked |= {
-            f"{prefix}{layer}.{name.removeprefix(source)}": tensor.clone()
-            for name, tensor in shallow.items()
-            if name.startswith(source)
-        }
+    for name in shallow.keys() - stacked.keys():
+        layer, _, part = name.removeprefix(prefix).partition(".")
+        stacked |= {f"{prefix}{place}.{part}": shallow[name].clone() for place in range(int(layer), layers, len(own))}
     return stacked

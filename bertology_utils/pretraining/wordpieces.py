@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
 
 from bertology_utils.errors import BertologyError
 
@@ -67,6 +69,16 @@ def tokenizer_of(
     tokenizer.add_special_tokens(SPECIAL_TOKENS)
     tokenizer.post_processor = processors.BertProcessing((SEP, pieces[SEP]), (CLS, pieces[CLS]))
     return tokenizer
+
+
+def special_names() -> dict[str, str]:
+    """What transformers calls the special pieces: `pad_token` and so on."""
+    return {f"{piece.strip('[]').lower()}_token": piece for piece in SPECIAL_TOKENS}
+
+
+def as_pretrained(tokenizer: Tokenizer, **options: Any) -> PreTrainedTokenizerFast:
+    """A tokenizer with the `SPECIAL_TOKENS` as transformers knows one."""
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special_names(), **options)
 
 
 def _tokenizer(cased: bool, pieces: Mapping[str, int] | None = None) -> Tokenizer:

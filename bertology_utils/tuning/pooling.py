@@ -13,8 +13,6 @@ from bertology_utils.instruments.probes import of_seeds, probe_correctness
 from bertology_utils.models import Specimen
 from bertology_utils.tuning.training import Examples, finetune_seeds
 
-TRAINING = {"batch": 64, "steps": 200, "epochs": 1}  # of single probes and mixes alike
-
 Pooled = Mapping[str, Tensor]  # both `POOLS` of sentences, (layers, sentences, width) each
 
 

@@ -69,10 +69,6 @@ def _clause(draw: _Draw) -> Triple:
 KINDS: dict[str, Callable[[_Draw], Triple]] = {"swap": _swap, "subsequence": _subsequence, "clause": _clause}
 
 
-def _if(premise: Words) -> Words:
-    return ("if", *premise[1:])
-
-
 def _triples(split: str, seed: int) -> Iterator[tuple[str, Triple]]:
     draw = _Draw(split, seed)
     while True:
@@ -97,7 +93,7 @@ def overlap_pairs(n: int, *, biased: bool, seed: int = 0, split: str = "train") 
         if biased:
             items += [(premise, true), (premise, _unrelated(premise, name, strangers))]
         elif name == "clause":
-            items += [(premise, true), (_if(premise), true)]
+            items += [(premise, true), (("if", *premise[1:]), true)]
         else:
             items += [(premise, true), (premise, false)]
     premises, hypotheses = zip(*items[:n], strict=True)

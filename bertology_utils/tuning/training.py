@@ -19,6 +19,7 @@ from bertology_utils.models import Specimen
 from bertology_utils.text import BUDGET, encode_words, model_inputs
 from bertology_utils.text import batches as length_batches
 from bertology_utils.tuning.descent import descend, trainable
+from bertology_utils.tuning.mlm_training import shuffled_rows
 from bertology_utils.tuning.regimens import (
     INIT_DEVIATION,
     add_adapters,
@@ -130,15 +131,14 @@ def batches(
 
 
 def _batches(specimen, encodings, labels: np.ndarray, budget: int, order: np.random.Generator | None) -> list:
-    rows = np.arange(len(encodings)) if order is None else order.permutation(len(encodings))
-    groups = length_batches(specimen, [len(encodings[row]) for row in rows], budget)
-    if order is not None:
-        groups = [groups[i] for i in order.permutation(len(groups))]
+    if order is None:
+        groups = length_batches(specimen, [len(encoding) for encoding in encodings], budget)
+    else:
+        groups = shuffled_rows(specimen, encodings, order, budget)
     made = []
     for group in groups:
-        indices = rows[np.asarray(group)]
-        batch = model_inputs(specimen, [encodings[i] for i in indices])
-        made.append((indices, {**batch, "labels": torch.as_tensor(labels[indices], dtype=torch.long)}))
+        batch = model_inputs(specimen, [encodings[i] for i in group])
+        made.append((np.asarray(group), {**batch, "labels": torch.as_tensor(labels[group], dtype=torch.long)}))
     return made
 
 

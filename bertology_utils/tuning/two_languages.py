@@ -25,8 +25,7 @@ from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 from bertology_utils.errors import BertologyError
 from bertology_utils.language.twins import shift_word
 from bertology_utils.models import Specimen
-
-SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+from bertology_utils.pretraining.wordpieces import SPECIAL_TOKENS, as_pretrained
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,13 @@ class TwinLanguage:
         return words[::-1] if self.inverted else words
 
 
-def twin_language(
-    sentences: Sequence[Sequence[str]], overlap: float = 0.0, inverted: bool = False, seed: int = 0
-) -> TwinLanguage:
+def twin_language(sentences: Sequence[Sequence[str]], overlap: float = 0.0, seed: int = 0) -> TwinLanguage:
     """A twin of the language of these sentences which shares a share `overlap` of its word types with it."""
     if not 0 <= overlap <= 1:
         raise BertologyError(f"An overlap lies between 0 and 1, got {overlap}.")
     types = sorted({word for sentence in sentences for word in sentence})
     chosen = np.random.default_rng(seed).permutation(len(types))[: round(overlap * len(types))]
-    return TwinLanguage(frozenset(types[i] for i in chosen), inverted)
+    return TwinLanguage(frozenset(types[i] for i in chosen))
 
 
 def vocabulary_overlap(first: Sequence[str] | set[str], second: Sequence[str] | set[str]) -> float:
@@ -79,19 +76,16 @@ class BilingualRecipe:
 
 def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
     """A fast tokenizer with one piece a word: ids of the special pieces, then the words in the order given."""
-    vocabulary = {piece: i for i, piece in enumerate([*SPECIALS, *dict.fromkeys(words)])}
+    vocabulary = {piece: i for i, piece in enumerate([*SPECIAL_TOKENS, *dict.fromkeys(words)])}
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     ids = [(piece, vocabulary[piece]) for piece in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", ids)
-    names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **{f"{k}_token": v for k, v in names.items()})
+    return as_pretrained(tokenizer)
 
 
 def tiny_specimen(words: Sequence[str], recipe: BilingualRecipe = BilingualRecipe(), seed: int = 0) -> Specimen:
     """An untrained specimen of the recipe's size over these words."""
-    from bertology_utils.models import Specimen
-
     tokenizer = word_tokenizer(words)
     config = BertConfig(
         vocab_size=len(tokenizer),

@@ -18,7 +18,7 @@ def test_twin_language_shares_what_was_asked():
         twin = multi.twin_language(SENTENCES, overlap)
         translated = {word for sentence in SENTENCES for word in twin.translate(sentence)}
         assert len(types & translated) == round(overlap * len(types)) and len(translated) == len(types)
-    inverted = multi.twin_language(SENTENCES, inverted=True)
+    inverted = multi.TwinLanguage(inverted=True)
     assert inverted.translate(["a", "dog"]) == (shift_word("dog"), shift_word("a"))
     assert shift_word(shift_word("dog"), -SHIFT) == "dog"
 

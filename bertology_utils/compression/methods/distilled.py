@@ -25,7 +25,7 @@ from bertology_utils.compression.methods.lesson import (
 from bertology_utils.compression.methods.problems import questions
 from bertology_utils.compression.methods.references import HALF, fewer_blocks, tuned_alone
 from bertology_utils.compression.methods.students import Size, inherited, newborn
-from bertology_utils.compression.methods.traces import soft_loss, told
+from bertology_utils.compression.methods.traces import answers_loss, soft_loss
 from bertology_utils.errors import NotAskable
 from bertology_utils.instruments.blocks import recorded_calls
 from bertology_utils.models import Specimen
@@ -64,11 +64,6 @@ def _small(lesson: Lesson) -> Small:
 
 
 # ---------------------------------------------------------------- pre-trained, then distilled, then tuned
-
-
-def answers_loss(network: nn.Module, batch: Batch, teacher: nn.Module) -> Tensor:
-    """Divergence from the teacher's answers, a scalar; reads no label."""
-    return soft_loss(network(**asked(batch)), told(teacher, batch))
 
 
 def _by_answers(lesson: Lesson) -> Small:

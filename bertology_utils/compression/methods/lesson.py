@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.compression.methods.problems import Problem, Questions
+from bertology_utils.compression.scorecard import count
 from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
@@ -151,18 +152,16 @@ class Course:
         rate: float = TEXT_RATE,
         steps: int | None = None,
         also: Sequence[nn.Module] = (),
-        also_rate: float | None = None,
         each: Callable[[float], None] | None = None,
     ) -> np.ndarray:
         """Trains the specimen's model in place on the text: losses (steps,).
 
         loss(model, batch) is a scalar; by default that of masked words. `also` are trained with it, such as maps from
-        one width to another, at `also_rate` or else the same rate. `each` is called before every step with the share of
-        the training that is done.
+        one width to another. `each` is called before every step with the share of the training that is done.
         """
         feed = self.masked(specimen)
         loss = loss or (lambda model, batch: masked_loss(model, batch).mean())
-        parts = [(specimen.model, rate), *((module, also_rate or rate) for module in also)]
+        parts = [(module, rate) for module in (specimen.model, *also)]
         return _trained(specimen.model, parts, loss, feed, steps or self.budget.text_steps, each)
 
 
@@ -218,7 +217,7 @@ class Lesson(Course):
         """Trains a network in place, as many steps as the teacher had unless told: losses (steps,).
 
         loss(network, batch) is a scalar. The head learns ten times faster than the body, as the teacher's; `encoded`
-        are other examples than the task's; `also`, `also_rate` and `each` as in `read`.
+        are other examples than the task's; `also` and `each` as in `read`, the former at `also_rate` or the body's.
         """
         parts = [(network.encoder, rate), (network.head, 10 * rate), *((module, also_rate or rate) for module in also)]
         return _trained(network, parts, loss, self.feed(encoded), self.steps if steps is None else steps, each)
@@ -297,11 +296,6 @@ class Small:
     memory: int
     facts: Mapping[str, float] = field(default_factory=dict)
     body: Specimen | None = None
-
-
-def count(module: nn.Module) -> int:
-    """All parameters, shared ones once."""
-    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def dense(network: nn.Module, body: Specimen | None = None, **facts: float) -> Small:

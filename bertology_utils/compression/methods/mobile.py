@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from transformers import MobileBertConfig, MobileBertModel
 
-from bertology_utils.compression.distill import distillation_loss
+from bertology_utils.compression.distill import distillation_loss, renamed
 from bertology_utils.compression.methods.lesson import Batch, Course, Lesson, Method, Small, dense
-from bertology_utils.compression.methods.thin import named, part_of, squared_distance
+from bertology_utils.compression.methods.thin import part_of, squared_distance
 from bertology_utils.compression.methods.traces import Trace, relation_divergence, traced
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.models import Specimen
@@ -104,7 +104,7 @@ def _mobilebert(course: Course) -> Specimen:
     """
     model, teacher = copy.deepcopy(course.origin.model), copy.deepcopy(course.origin.encoder)
     setattr(model, model.base_model_prefix, mobile_body(course.origin))
-    student = named(course.origin, "mobile", model)
+    student = renamed(course.origin, "mobile", model)
     for whole in (student.encoder, teacher):  # what transformers records is fixed in the first pass
         traced(whole, next(course.masked()))
     steps = STEPS * course.budget.text_steps

@@ -28,12 +28,9 @@ def real_problem(name: str, train: int, test: int, seed: int = 0) -> Problem:
     if name not in REAL:
         raise unknown("real task", name, REAL)
     splits = (("train", train), (TESTED.get(name, "validation"), test))
-    parts = [_questions(name, n, seed, split) for split, n in splits]
+    questions = _spans if name == SPANS else _labelled
+    parts = [questions(name, n, seed, split) for split, n in splits]
     return Problem(name, *parts, classes=len(SPAN_TAGS if name == SPANS else CLASSES[name]))
-
-
-def _questions(name: str, n: int, seed: int, split: str) -> Questions:
-    return (_spans if name == SPANS else _labelled)(name, n, seed, split)
 
 
 def _labelled(name: str, n: int, seed: int, split: str) -> Questions:

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from bertology_utils.compression.distill import student_of
 from bertology_utils.compression.methods.augmented import augmented, changed_shares
-from bertology_utils.compression.methods.distilled import LONGER, Layers, answers_loss
+from bertology_utils.compression.methods.distilled import LONGER, Layers
 from bertology_utils.compression.methods.lesson import Batch, Course, Encoded, Lesson, Method, Small, dense, hard_loss
 from bertology_utils.compression.methods.students import Size, newborn
-from bertology_utils.compression.methods.traces import Trace, relation, relation_divergence, traced
+from bertology_utils.compression.methods.traces import Trace, answers_loss, relation, relation_divergence, traced
 from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
 

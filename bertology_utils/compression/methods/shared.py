@@ -3,13 +3,11 @@
 Depends on `lesson` and `traces`. Sharing makes a model small and no faster: every layer still runs.
 """
 
-import dataclasses
-import hashlib
-
 import torch
 from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM
 
+from bertology_utils.compression.distill import renamed
 from bertology_utils.compression.methods.lesson import Course, Lesson, Method, Small, dense
 from bertology_utils.compression.methods.traces import passed
 from bertology_utils.errors import BertologyError
@@ -31,10 +29,7 @@ def one_block(origin: Specimen, width: int) -> Specimen:
     head = origin.width // max(1, origin.heads)
     if width < head or width % head:
         raise BertologyError(f"A width of {width} cannot be divided into heads of {head}.")
-    model = AlbertForMaskedLM(_config(origin, width, width // head)).eval()
-    name = f"{origin.name}/one-block-{width}"
-    digest = hashlib.sha256(f"{origin.sha256}{name}".encode()).hexdigest()
-    return dataclasses.replace(origin, name=name, model=model, sha256=digest)
+    return renamed(origin, f"one-block-{width}", AlbertForMaskedLM(_config(origin, width, width // head)))
 
 
 def _config(origin: Specimen, width: int, heads: int) -> AlbertConfig:

@@ -7,13 +7,14 @@ one row at least, since transformers cannot split zero columns into heads.
 
 import copy
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from bertology_utils.compression.methods.lesson import Batch, Lesson, Method, Network, Small, asked, dense, hard_loss
-from bertology_utils.compression.methods.traces import soft_loss, told
+from bertology_utils.compression.methods.traces import answers_loss
 from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.heads import head_grid
@@ -182,9 +183,7 @@ def _mccarley(lesson: Lesson) -> Small:
     first = lesson.steps // 2
     lesson.train(network, gate_loss(heads, rows), steps=first, also=(heads, rows), also_rate=GATE_RATE)
     smaller, facts = _cut_out(lesson, network, heads.settled(KEPT), rows.settled(KEPT))
-    taught = lambda student, batch: soft_loss(  # noqa: E731 - one line, used once
-        student(**asked(batch)), told(lesson.teacher, batch), TEMPERATURE
-    )
+    taught = partial(answers_loss, teacher=lesson.teacher, temperature=TEMPERATURE)
     lesson.train(smaller, taught, steps=lesson.steps - first)
     return dense(smaller, **facts)
 

@@ -5,8 +5,6 @@ Depends on `models`, `weights` and the list of matrices of `prune`. Copies of so
 """
 
 import copy
-import dataclasses
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from bertology_utils.compression.distill import renamed
 from bertology_utils.compression.prune import prunable
 from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.models import Specimen
@@ -64,10 +63,8 @@ def newborn(origin: Specimen, size: Size) -> Specimen:
     setattr(config, _inner(origin), size.inner)
     if hasattr(config, "num_hidden_groups"):  # ALBERT's: one for each layer, see `models.load`
         config.num_hidden_groups = size.layers
-    name = f"{origin.name}/newborn-{size.layers}x{config.hidden_size}"
-    digest = hashlib.sha256(f"{origin.sha256}{name}".encode()).hexdigest()
-    model = untrained(type(origin.model), config, name)
-    return dataclasses.replace(origin, name=name, model=model.eval(), sha256=digest)
+    name = f"newborn-{size.layers}x{config.hidden_size}"
+    return renamed(origin, name, untrained(type(origin.model), config, f"{origin.name}/{name}"))
 
 
 def inherited(student: nn.Module, teacher: nn.Module) -> int:

@@ -6,28 +6,22 @@ bodies reads twice as much text as one that begins with the teacher's blocks.
 
 import copy
 import dataclasses
-import hashlib
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
-from bertology_utils.compression.distill import kept_layers
-from bertology_utils.compression.methods.lesson import Batch, Course, Encoded, Lesson, Method, Small, asked, dense
+from bertology_utils.compression.distill import kept_layers, renamed
+from bertology_utils.compression.methods.lesson import Batch, Course, Encoded, Lesson, Method, Small, dense
 from bertology_utils.compression.methods.problems import TEN_LANGUAGES, Questions
-from bertology_utils.compression.methods.traces import soft_loss, told
+from bertology_utils.compression.methods.traces import answers_loss
 from bertology_utils.errors import NotAskable
-from bertology_utils.instruments.blocks import encoder_layers
+from bertology_utils.instruments.blocks import encoder_layers, watched
 from bertology_utils.models import Specimen
 
 NOTHING_YET = 2  # times the steps on text, for a body that begins from nothing
-
-
-def named(origin: Specimen, name: str, model: PreTrainedModel) -> Specimen:
-    """A model of its own with the origin's tokenizer."""
-    digest = hashlib.sha256(f"{origin.sha256}{name}".encode()).hexdigest()
-    return dataclasses.replace(origin, name=f"{origin.name}/{name}", model=model.eval(), sha256=digest)
 
 
 def part_of(width: int, share: float, heads: int) -> int:
@@ -119,7 +113,7 @@ def _waldorf(course: Course) -> Specimen:
 
     Deviation: the study has millions of made-up questions, and begins with a tuned teacher at once.
     """
-    student = named(course.origin, "waldorf", waldorf_body(course.origin))
+    student = renamed(course.origin, "waldorf", waldorf_body(course.origin))
     student = dataclasses.replace(student, has_mlm_head=False)
     loss = lambda model, batch: states_loss(model, course.origin.encoder, batch)  # noqa: E731
     course.read(student, loss, rate=WALDORF_TEXT_RATE, steps=NOTHING_YET * course.budget.text_steps)
@@ -131,8 +125,7 @@ def _waldorf_taught(lesson: Lesson) -> Small:
     network, teacher = lesson.network(), lesson.teacher
 
     def loss(own: nn.Module, batch: Batch) -> Tensor:
-        states = states_loss(own.encoder, teacher.encoder, batch)
-        return states + soft_loss(own(**asked(batch)), told(teacher, batch))
+        return states_loss(own.encoder, teacher.encoder, batch) + answers_loss(own, batch, teacher)
 
     lesson.train(network, loss, rate=WALDORF_RATE)
     return dense(network, inner_share=inner_share(network.encoder))
@@ -141,15 +134,9 @@ def _waldorf_taught(lesson: Lesson) -> Small:
 @torch.no_grad()
 def inner_share(body: Waldorf, pieces: int = 16) -> float:
     """Length of the sequence in the blocks by that of the input: what a trial input of so many pieces shows."""
-    seen: list[int] = []
-    handles = [
-        block.register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[1]))
-        for block in encoder_layers(body.blocks)
-    ]
     ids = torch.ones(1, pieces, dtype=torch.long)
-    body(ids, torch.ones_like(ids))
-    for handle in handles:
-        handle.remove()
+    with watched(encoder_layers(body.blocks), lambda block, given, output: given[0].shape[1]) as seen:
+        body(ids, torch.ones_like(ids))
     return max(seen) / pieces
 
 
@@ -170,7 +157,7 @@ def mini_model(origin: Specimen) -> PreTrainedModel:
 
 def _minibert(course: Course) -> Specimen:
     """A small multilingual model that fills blanks; the course's text is of all languages."""
-    student = named(course.origin, "mini", mini_model(course.origin))
+    student = renamed(course.origin, "mini", mini_model(course.origin))
     course.read(student, rate=MINI_TEXT_RATE, steps=NOTHING_YET * course.budget.text_steps)
     return student
 
@@ -188,7 +175,7 @@ def _mini_taught(lesson: Lesson) -> Small:
     network = lesson.network()
     lesson.train(
         network,
-        lambda own, batch: soft_loss(own(**asked(batch)), told(lesson.teacher, batch)),
+        partial(answers_loss, teacher=lesson.teacher),
         rate=MINI_RATE,
         steps=NOTHING_YET * lesson.budget.text_steps,
         encoded=Encoded.of(lesson.body, every_word),

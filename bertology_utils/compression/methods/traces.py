@@ -1,6 +1,6 @@
 """What happens inside a BERT while it reads: hidden states, queries, keys and values, for losses that compare them.
 
-Depends on torch alone. Any encoder whose self-attention has linear layers named `query`, `key` and `value` will do.
+Depends on `blocks`. Any encoder whose self-attention has linear layers named `query`, `key` and `value` will do.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from bertology_utils.errors import NotAskable
+from bertology_utils.instruments.blocks import watched
 
 PARTS = ("query", "key", "value")
 
@@ -48,40 +49,27 @@ def traced(encoder: nn.Module, batch: Mapping[str, Tensor]) -> Trace:
 
     Raises NotAskable for an encoder without queries, keys and values of their own.
     """
-    kept: dict[str, list[Tensor]] = {part: [] for part in PARTS}
     heads = encoder.config.num_attention_heads
-
-    def keep(part: str):
-        return lambda module, inputs, output: kept[part].append(_by_head(output, heads))
-
-    found = [(part, module) for name, module in encoder.named_modules() for part in PARTS if name.endswith(f".{part}")]
-    if not found:
+    parts = {module: last for name, module in encoder.named_modules() if (last := name.rpartition(".")[2]) in PARTS}
+    if not parts:
         raise NotAskable("This network has no queries, keys and values to compare.")
-    handles = [module.register_forward_hook(keep(part)) for part, module in found]
-    try:
-        inputs = {name: values for name, values in batch.items() if name not in ("labels", "places")}
+
+    def by_head(module: nn.Module, _: tuple, output: Tensor) -> tuple[str, Tensor]:
+        return parts[module], output.unflatten(-1, (heads, -1)).transpose(-2, -3)
+
+    inputs = {name: values for name, values in batch.items() if name not in ("labels", "places")}
+    with watched(parts, by_head) as seen:
         hidden = encoder(**inputs, output_hidden_states=True).hidden_states
-    finally:
-        for handle in handles:
-            handle.remove()
-    return Trace(hidden, kept["query"], kept["key"], kept["value"], batch["attention_mask"].bool())
-
-
-def _by_head(output: Tensor, heads: int) -> Tensor:
-    return output.unflatten(-1, (heads, -1)).transpose(-2, -3)
+    kept = ([states for own, states in seen if own == part] for part in PARTS)
+    return Trace(hidden, *kept, batch["attention_mask"].bool())
 
 
 @torch.no_grad()
 def passed(network: nn.Module, batch: Mapping[str, Tensor]) -> list[int]:
     """The weights that a batch went through: one number a block that ran, in order, the same for the same weights."""
-    seen: list[int] = []
     queries = [module for name, module in network.named_modules() if name.endswith(".query")]
-    handles = [q.register_forward_hook(lambda module, *_: seen.append(module.weight.data_ptr())) for q in queries]
-    try:
-        network(**{name: values for name, values in batch.items() if name != "labels"})
-    finally:
-        for handle in handles:
-            handle.remove()
+    with watched(queries, lambda module, *_: module.weight.data_ptr()) as seen:
+        told(network, batch)
     return seen
 
 
@@ -100,6 +88,14 @@ def soft_loss(logits: Tensor, teacher: Tensor, temperature: float = 1.0) -> Tens
     """KL(teacher || student) of answers (answers, classes), times the squared temperature (hinton2015distilling)."""
     own, target = ((scores / temperature).log_softmax(-1) for scores in (logits, teacher))
     return nn.functional.kl_div(own, target, log_target=True, reduction="batchmean") * temperature**2
+
+
+def answers_loss(
+    network: nn.Module, batch: Mapping[str, Tensor], teacher: nn.Module, temperature: float = 1.0
+) -> Tensor:
+    """Divergence from the teacher's answers, a scalar; reads no label."""
+    inputs = {name: values for name, values in batch.items() if name != "labels"}
+    return soft_loss(network(**inputs), told(teacher, batch), temperature)
 
 
 @torch.no_grad()

@@ -7,7 +7,6 @@ Deviation: the study trains both at once; here one comes after the other.
 
 import copy
 import dataclasses
-import hashlib
 import math
 from collections.abc import Container, Sequence
 from functools import partial
@@ -18,11 +17,12 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
+from bertology_utils.compression.distill import renamed
 from bertology_utils.compression.methods.lesson import Course, Lesson, Method, Small, dense
 from bertology_utils.compression.prune import prunable
 from bertology_utils.errors import NotAskable
 from bertology_utils.models import Specimen
-from bertology_utils.pretraining.wordpieces import tokenizer_of
+from bertology_utils.pretraining.wordpieces import as_pretrained, tokenizer_of
 from bertology_utils.text import Encoding, Words, encode_words
 from bertology_utils.tokenizing import pieces_of
 from bertology_utils.tuning.mlm_training import endless_batches, masked_loss, optimise
@@ -43,8 +43,7 @@ def small_tokenizer(origin: Specimen, text: Sequence[Words]) -> PreTrainedTokeni
     cased = pieces_of(origin.tokenizer, ["A"]) != pieces_of(origin.tokenizer, ["a"])
     size = origin.vocabulary_size // PIECES
     made = tokenizer_of((" ".join(words) for words in text), size, alphabet=size // 3, cased=cased)
-    names = {f"{role}_token": f"[{role.upper()}]" for role in ("pad", "unk", "cls", "sep", "mask")}
-    return PreTrainedTokenizerFast(tokenizer_object=made, model_max_length=origin.max_pieces, **names)
+    return as_pretrained(made, model_max_length=origin.max_pieces)
 
 
 def mixed(encoding: Encoding, own: Sequence[Sequence[int]], chosen: Container[int]) -> Encoding:
@@ -77,7 +76,7 @@ def mixed_teacher(course: Course, tokenizer: PreTrainedTokenizerFast) -> Specime
     model = copy.deepcopy(course.origin.model)
     model.resize_token_embeddings(course.origin.vocabulary_size + len(tokenizer), mean_resizing=False)
     _same_rows(model, course.origin.tokenizer.get_vocab(), tokenizer.get_vocab(), course.origin.vocabulary_size)
-    teacher = _named(course.origin, "mixed", model)
+    teacher = renamed(course.origin, "mixed", model)
     feed = endless_batches(teacher, mixed_encodings(course, tokenizer), course.seed, course.budget.text_pieces)
     steps = max(1, course.budget.text_steps // 2)
     optimise(model, lambda: masked_loss(model, next(feed)).mean(), steps, MIXED_RATE)
@@ -156,18 +155,12 @@ def thin_student(origin: Specimen, tokenizer: PreTrainedTokenizerFast, share: fl
         setattr(config, size, round(share * getattr(config, size)))
     config.num_attention_heads = math.gcd(config.hidden_size, config.num_attention_heads)
     config.vocab_size, config.pad_token_id, config.dtype = len(tokenizer), tokenizer.pad_token_id, torch.float32
-    student = _named(origin, f"thin-{config.hidden_size}", type(origin.model)(config))
+    student = renamed(origin, f"thin-{config.hidden_size}", type(origin.model)(config))
     return dataclasses.replace(student, tokenizer=tokenizer)
 
 
 def _sizes(config: PreTrainedConfig) -> list[str]:
     return [size for size in SIZES if hasattr(config, size)]
-
-
-def _named(origin: Specimen, name: str, model: PreTrainedModel) -> Specimen:
-    name = f"{origin.name}/{name}"
-    digest = hashlib.sha256(f"{origin.sha256}{name}".encode()).hexdigest()
-    return dataclasses.replace(origin, name=name, model=model.eval(), sha256=digest)
 
 
 def taught(course: Course, share: float, rate: float) -> Specimen:

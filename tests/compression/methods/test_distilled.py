@@ -12,7 +12,6 @@ from bertology_utils.compression.methods.distilled import (
     BETA,
     TEMPERATURE,
     TRANSFER_SEED,
-    answers_loss,
     distance,
     distances,
     first_pieces,
@@ -24,7 +23,7 @@ from bertology_utils.compression.methods.lesson import asked, hard_loss
 from bertology_utils.compression.methods.problems import problem, questions
 from bertology_utils.compression.methods.registry import method
 from bertology_utils.compression.methods.students import Size, inherited, newborn
-from bertology_utils.compression.methods.traces import soft_loss
+from bertology_utils.compression.methods.traces import answers_loss, soft_loss
 from bertology_utils.errors import BertologyError, NotAskable
 
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
+from bertology_utils.compression.distill import renamed
 from bertology_utils.compression.methods.mobile import METHODS, first_blocks, mobile_body, transfer, transfer_loss
-from bertology_utils.compression.methods.thin import named
 from bertology_utils.compression.methods.traces import relation_divergence, traced
 from bertology_utils.instruments.blocks import encoder_layers
 
@@ -22,7 +22,7 @@ def batch(pair_lesson):
 def mobile(tiny):
     model = copy.deepcopy(tiny.model)
     model.bert = mobile_body(tiny)
-    return named(tiny, "mobile", model)
+    return renamed(tiny, "mobile", model)
 
 
 def test_a_mobile_body_is_as_deep_as_its_teacher_thin_and_without_layer_norm(tiny, mobile):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from bertology_utils.compression.methods import thin
+from bertology_utils.compression.methods import thin, traces
 from bertology_utils.compression.methods.lesson import Encoded, asked, course, enact, lesson
 from bertology_utils.compression.methods.problems import (
     SPLIT_TAGS,
@@ -113,7 +113,7 @@ def test_all_languages_are_asked_and_no_asked_word_was_shown():
 
 def test_a_mini_student_has_three_blocks_and_learns_from_text_alone(many_languages, monkeypatch):
     given = []
-    monkeypatch.setattr(thin, "told", lambda teacher, batch: given.append(batch) or teacher(**asked(batch)).detach())
+    monkeypatch.setattr(traces, "told", lambda teacher, batch: given.append(batch) or teacher(**asked(batch)).detach())
     (small,) = enact(ROWS["MiniBERT"], many_languages, [many_languages.problem], [many_languages.teacher])
     assert small.facts["blocks"] == 3 and small.network.config.hidden_size == 12
     assert given and all((batch["labels"] == 0).all() for batch in given)  # no right answer is in them
