@@ -195,7 +195,7 @@ class Chapter:
         axis = axis_by_name(name)
         if absent_in([runs, points or {}]) or absent_in([runs.model, runs.twin]):
             return
-        twins = [runs.twin, *(other for other in runs.others if axis.names <= set(other))]
+        twins = [control for control in runs.controls if axis.names <= set(control)]
         found = settled(axis, runs.model, twins, published)
         self.axes[name] = samples_to_keep(axis, [runs.model, *twins], published)
         bands = tuple(Band(s.label, s.region.text, s.region.low, s.region.high) for s in axis.sides)

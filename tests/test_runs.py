@@ -108,8 +108,9 @@ def test_twins_of_one_seed_each_are_one_control_and_are_told_apart_when_it_is_ju
 
 def test_a_twin_whose_seeds_had_weights_of_their_own_is_as_many_networks():
     samples = {"x": np.arange(6.0).reshape(3, 2), "bar": np.array(0.5)}
-    assert Runs(samples, samples).controls == [samples]
-    assert [float(control["x"].mean()) for control in Runs(samples, samples).anew().controls] == [0.5, 2.5, 4.5]
+    model = {"x": np.ones((3, 2)), "bar": np.array(0.5)}
+    assert Runs(model, samples).controls == [samples]
+    assert [float(control["x"].mean()) for control in Runs(model, samples).anew().controls] == [0.5, 2.5, 4.5]
 
 
 def _apart(sides):
