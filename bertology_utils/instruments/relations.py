@@ -132,10 +132,11 @@ def relation_scores(
     weighting: str = "attention",
     minimum: int = 30,
 ) -> dict[str, RelationScore]:
-    """Best head against best fixed offset for each relation with `minimum` items on either side, and for "all".
+    """Best head against best fixed offset for each relation, and for "all".
 
-    `sentences` carry words, heads and deprels. Head, direction and offset are chosen on the even sentences and scored
-    on the odd ones: clark2019what chooses and scores on the same, which flatters the best of many heads.
+    By default the relations are those with `minimum` items on either side. `sentences` carry words, heads and deprels.
+    Head, direction and offset are chosen on the even sentences and scored on the odd ones: clark2019what chooses and
+    scores on the same, which flatters the best of many heads.
     """
     edges = gold_edges(sentences)
     words = [list(sentence.words) for sentence in sentences]
@@ -144,10 +145,14 @@ def relation_scores(
         for direction, predict in head_predictors(specimen, words, weighting).items()
     }
     offsets = evaluate_predictor(fixed_offsets([len(sentence) for sentence in words]), edges)
-    halves = [Counter(offsets.relations[offsets.sentences % 2 == half].tolist()) for half in (0, 1)]
-    frequent = [name for name in sorted(halves[0]) if min(half[name] for half in halves) >= minimum]
-    wanted = relations or ["all", *frequent]
-    return {relation: _best(relation, heads, offsets) for relation in wanted}
+    wanted = relations or frequent_relations(sentences, minimum)
+    return {relation: _best(relation, heads, offsets) for relation in ("all", *wanted)}
+
+
+def frequent_relations(sentences: Sequence, minimum: int) -> list[str]:
+    """The relations with `minimum` edges among the even sentences and among the odd ones."""
+    even, odd = (Counter(edge[-1] for edge in gold_edges(sentences[half::2])) for half in (0, 1))
+    return [name for name in sorted(even) if min(even[name], odd[name]) >= minimum]
 
 
 def _best(relation: str, heads: dict[str, Hits], offsets: Hits) -> RelationScore:
