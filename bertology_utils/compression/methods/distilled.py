@@ -1,7 +1,6 @@
 """Students with the teacher's own kind of blocks: they learn from text, from its answers or from its first pieces.
 
-Depends on `lesson`, `students` and `traces`. Sizes are the studies' in proportion: half of the blocks, a quarter, or a
-third of them in two thirds of the width.
+Depends on `lesson`, `students` and `traces`. Sizes are the studies' in proportion: half of the blocks or a quarter.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,9 +27,10 @@ from bertology_utils.compression.methods.students import Size, inherited, newbor
 from bertology_utils.compression.methods.traces import answers_loss, soft_loss
 from bertology_utils.errors import NotAskable
 from bertology_utils.instruments.blocks import recorded_calls
-from bertology_utils.models import Specimen
+from bertology_utils.models import Specimen, load
 
 LONGER, LONGEST = 2, 4  # times the steps on text of other rows, for a body that begins with nothing; if a step is cheap
+RUNG = "ladder-3m"  # a third of pocket-bert's size, as BERT-small is a quarter of BERT's; it read 2.6 million pieces
 NEWBORN_RATE = 1e-3  # masked words after 300 steps: 4.66 nats, with 3e-3 5.27
 TRANSFER, TRANSFER_SEED = 4, 9_000  # unlabelled examples for each labelled one; no seed of a task is as high
 ALPHA, TEMPERATURE = 0.5, 5.0  # sun2019patient's share and temperature of the teacher's answers
@@ -49,10 +49,17 @@ def _distilbert(course: Course) -> Specimen:
     return student
 
 
-def _from_nothing(course: Course, depth: float, heads: float = 1.0, longer: int = LONGER) -> Specimen:
-    """A smaller BERT with random weights that has read text alone, `longer` than bodies that were copied."""
-    student = newborn(course.origin, Size.of(course.origin).share(depth, heads))
-    course.read(student, rate=NEWBORN_RATE, steps=longer * course.budget.text_steps)
+def _well_read(course: Course) -> Specimen:
+    """A smaller BERT that has read text alone: the project's own, whose pieces are the teacher's, see `RUNG`.
+
+    Where the teacher has other pieces, one with random weights reads the course's text, `LONGEST` times the usual
+    steps, which is far too little.
+    """
+    rung = load(RUNG)
+    if rung.tokenizer.get_vocab() == course.origin.tokenizer.get_vocab():
+        return rung
+    student = newborn(course.origin, Size.of(course.origin).share(depth=4 / 12, heads=2 / 3))
+    course.read(student, rate=NEWBORN_RATE, steps=LONGEST * course.budget.text_steps)
     return student
 
 
@@ -158,7 +165,7 @@ METHODS = (
         "BERT-small",
         "reference",
         _small,
-        general=partial(_from_nothing, depth=4 / 12, heads=2 / 3, longer=LONGEST),
+        general=_well_read,
         defines=("inherited", 0.0),
     ),
     Method("DistilBERT", "distillation", tuned_alone, general=_distilbert),
@@ -168,7 +175,7 @@ METHODS = (
         "PD",
         "distillation",
         _pretrained_distillation,
-        general=partial(_from_nothing, depth=1 / 2),
+        general=_well_read,
         defines=("inherited", 0.0),
     ),
     Method("answers alone", "baseline", _by_answers, general=fewer_blocks(HALF)),

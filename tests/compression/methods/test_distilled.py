@@ -10,6 +10,7 @@ from bertology_utils.compression.distill import student_of
 from bertology_utils.compression.methods.distilled import (
     ALPHA,
     BETA,
+    RUNG,
     TEMPERATURE,
     TRANSFER_SEED,
     distance,
@@ -25,6 +26,7 @@ from bertology_utils.compression.methods.registry import method
 from bertology_utils.compression.methods.students import Size, inherited, newborn
 from bertology_utils.compression.methods.traces import answers_loss, soft_loss
 from bertology_utils.errors import BertologyError, NotAskable
+from bertology_utils.models import load
 
 
 def test_sizes_are_shares_of_the_teachers():
@@ -144,10 +146,17 @@ def test_transfer_sentences_are_new_ones_of_the_task():
 def test_the_body_of_pd_is_no_heir_and_a_copied_one_is_noticed(small_course, pair_lesson):
     row = method("PD")
     body = row.general(small_course)
-    assert body.layers == 1 and body.width == 32
+    assert body.layers == 1 and body.width < small_course.origin.width
     honest = row.special(dataclasses.replace(pair_lesson, body=body))
     copied = row.special(dataclasses.replace(pair_lesson, body=student_of(pair_lesson.origin)))
     assert honest.facts["inherited"] == 0 and copied.facts["inherited"] == 7
+
+
+def test_a_well_read_body_is_the_rung_where_the_pieces_are_the_same(small_course):
+    """The teacher's text taught it, so nothing is left to read; its matrices are nobody's heirs."""
+    origin = load("pocket-bert")
+    body = method("BERT-small").general(dataclasses.replace(small_course, origin=origin, text=[]))
+    assert body.name == RUNG and inherited(body.encoder, origin.encoder) == 0
 
 
 def test_rows_leave_the_origin_and_the_teacher_alone(pair_lesson):
