@@ -9,6 +9,7 @@ from bertology_utils.data import material
 from bertology_utils.instruments import cloze
 from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.language.listed_pairs import classified_things
+from bertology_utils.language.pairs import Cloze
 from bertology_utils.language.perturbations import Perturbed
 from bertology_utils.studies.syntax import clozes
 
@@ -119,6 +120,19 @@ def test_templates_are_named_by_one_of_their_facts(tiny):
     assert found["a robin is a [MASK] ."][0] == 1 and len(found) == 10
 
 
+def test_margins_are_read_from_what_stands_in_the_blank(tiny):
+    items = [
+        Cloze(("a", "cat", "is", "[MASK]"), 3, "small", "old", "x"),
+        Cloze(("a", "[MASK]"), 1, "cat", "xyzzyx", "x"),
+    ]
+    scores = cloze.word_log_probability(
+        tiny, [c.words for c in items], [c.focus for c in items], [(c.true, c.false) for c in items]
+    )
+    found = clozes._margins(tiny, items)
+    values = scores.log_probabilities
+    assert np.allclose(found, np.where(scores.covered, values[:, 0] - values[:, 1], np.nan), equal_nan=True, atol=1e-5)
+
+
 @pytest.mark.parametrize("knows", [True, False])
 @pytest.mark.parametrize("heeds", [True, False])
 def test_negation_is_seen_through_how_usual_classes_are(tiny, monkeypatch, knows, heeds):
@@ -126,7 +140,7 @@ def test_negation_is_seen_through_how_usual_classes_are(tiny, monkeypatch, knows
     usual = np.random.default_rng(0).normal(0, 8, 400)
     names = {kind: place for place, kind in enumerate(sorted({kind for _, kind, _ in classified_things()}))}
 
-    def margins(specimen, items):
+    def margins(specimen, items, distributions=None):
         known = [(1 if knows else -1) * (-1 if "not" in item.words and not heeds else 1) for item in items]
         return np.array([usual[names[item.true]] - usual[names[item.false]] for item in items]) + known
 
