@@ -298,6 +298,7 @@ def removal_samples(
     draws: int = 4,
     alone: Sequence[str] = ABLATIONS,
     few: int | None = None,
+    shown: int | None = None,
 ) -> dict[str, np.ndarray]:
     """A linear classifier on the frozen encoder; heads are closed one by one and in sets, in three ways.
 
@@ -308,29 +309,31 @@ def removal_samples(
     right class, over the first `few` items, and `removable` (heads,) whether that is less than a point: the count of
     right answers moves that far by chance. The same names with `_mean` and `_uniform` (the ablation of
     kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its place.
-    `alone` are the ways in which heads are closed one by one, which takes long. An untrained model, which guesses, is
-    asked a twenty-fifth of the items.
+    `alone` are the ways in which heads are closed one by one, which takes long; what no claim asks about, random heads
+    and the other two ways, is asked of the first `shown` items. An untrained model, which guesses, is asked a
+    twenty-fifth of the items.
     """
     test = _first(test, -(-len(test) // 25)) if specimen.is_random else test
     runs, intact = finetune_seeds(specimen, train, test, seeds, freeze="encoder", epochs=4)
     model, grid, generator = runs[0].classifier, (specimen.layers, specimen.heads), np.random.default_rng(seeds[0])
     sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
     means = head_means(model, (part for _, part in batches(specimen, train)))
-    parts = _intact_parts(specimen, runs, test)
+    every, some = (_intact_parts(specimen, runs, part) for part in (test, _first(test, shown)))
 
-    def closed(groups: Sequence, how: str) -> np.ndarray:
-        return np.mean([_closed_hits(runs, parts, len(test), grid, group, how, means) for group in groups], 0)
+    def closed(groups: Sequence, how: str, parts: list[tuple]) -> np.ndarray:
+        return np.mean([_closed_hits(runs, parts, grid, group, how, means) for group in groups], 0)
 
     found = {"intact": intact.astype(float), "majority": majority_baseline(train.labels, test.labels)}
     if important:
-        found["without_important"] = closed([[head] for head in important], "zero")
+        found["without_important"] = closed([[head] for head in important], "zero", every)
     for how in ABLATIONS:
         end = "" if how == "zero" else f"_{how}"
         if how in alone:
             drop = _single_drops(specimen, runs, _first(test, few), how, means)
             found |= {f"removable{end}": (np.abs(drop) < 0.01).astype(float).ravel(), f"drop{end}": drop}
-        groups = {"all": [list(np.ndindex(grid))], "frame": [chosen], "random": sets}
-        found |= {f"without_{name}{end}": closed(heads, how) for name, heads in groups.items()}
+        asked = every if how == "zero" else some
+        groups = {"all": ([list(np.ndindex(grid))], asked), "frame": ([chosen], asked), "random": (sets, some)}
+        found |= {f"without_{name}{end}": closed(heads, how, parts) for name, (heads, parts) in groups.items()}
     return found
 
 
@@ -345,9 +348,9 @@ def _intact_parts(specimen: Specimen, runs: Sequence[FineTuned], test: Examples)
     return parts
 
 
-def _closed_hits(runs: Sequence[FineTuned], parts, items: int, grid, closed, how: str, means) -> np.ndarray:
+def _closed_hits(runs: Sequence[FineTuned], parts, grid, closed, how: str, means) -> np.ndarray:
     """Whether each run is right with these heads closed: (runs, items); blocks below the lowest need not run."""
-    model, hits = runs[0].classifier, np.empty((len(runs), items))
+    model, hits = runs[0].classifier, np.empty((len(runs), sum(len(rows) for rows, _, _ in parts)))
     keep, lowest = keep_without(grid, closed), min(layer for layer, _ in closed)
     for rows, batch, given in parts:
         with starting_at(model.encoder, lowest, [given]):

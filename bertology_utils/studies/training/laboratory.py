@@ -170,7 +170,9 @@ def curve(x: Sequence[float], runs: Runs, claim: str = "", caption: str = "", **
 
 
 def _seed_means(runs: Runs, names: Sequence[str]) -> np.ndarray:
-    return np.stack([runs.model[name].mean(1) for name in names])
+    """(samples, seeds), of the seeds that all of the samples have."""
+    means = [runs.model[name].mean(1) for name in names]
+    return np.stack([own[: min(map(len, means))] for own in means])
 
 
 def width_curve(runs: Runs, caption: str = "", **widths: int) -> Figure:
