@@ -155,6 +155,19 @@ def test_roots_and_punctuation_are_no_relations():
     assert relations.gold_edges([tree]) == [relations.Edge(0, 1, 0, "dep")]
 
 
+def test_a_relation_is_frequent_where_either_half_holds_enough_of_it():
+    trees = [Tree(["a", "b", "c"]) for _ in range(4)]
+    trees[0].deprels = trees[2].deprels = ("root", "dep", "rare")
+    trees[1].deprels = ("root", "dep", "rare")
+    assert relations.frequent_relations(trees, 2) == ["dep"]
+    assert relations.frequent_relations(trees, 1) == ["dep", "rare"]
+
+
+def test_the_relations_that_are_asked_for_are_scored(eager, sentences):
+    scores = relations.relation_scores(eager, [Tree(s) for s in sentences], ["dep"])
+    assert set(scores) == {"all", "dep"}
+
+
 def test_heads_and_baselines_share_the_scorer():
     edges = [relations.Edge(0, 0, 1, "det"), relations.Edge(0, 1, 2, "nsubj"), relations.Edge(1, 2, 0, "obj")]
     hits = relations.evaluate_predictor(relations.fixed_offsets([3, 3], offsets=(1, -2)), edges)

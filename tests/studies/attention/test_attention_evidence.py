@@ -383,6 +383,17 @@ def test_removing_heads_gives_a_score_for_every_head_and_item_in_every_way(tiny)
     assert set(found) - set(fewer) == {"removable_mean", "removable_uniform", "drop_mean", "drop_uniform"}
 
 
+def test_what_no_claim_asks_about_is_asked_of_the_first_items(tiny):
+    train, test = number_examples(20), number_examples(8, split="test")
+    whole, brief = (
+        effects.removal_samples(tiny, train, test, [(0, 1)], seeds=(0,), alone=[], shown=shown) for shown in (None, 5)
+    )
+    for name in ("without_frame", "without_all"):
+        np.testing.assert_array_equal(brief[name], whole[name])
+    for name in ("without_random", "without_all_mean", "without_frame_uniform"):
+        np.testing.assert_array_equal(brief[name], whole[name][:, :5])
+
+
 def test_important_heads_are_closed_one_at_a_time(tiny):
     train, test = number_examples(20), number_examples(8, split="test")
 

@@ -64,6 +64,15 @@ def test_damage_is_measured_against_the_intact_input(tiny):
         assert removed[name].shape == (6,) and (removed[name] >= -1e-6).all()
 
 
+def test_what_only_a_figure_shows_is_done_to_the_first_sentences(tiny, monkeypatch):
+    whole = clozes.damaged_inputs(tiny, 20)
+    monkeypatch.setattr(clozes, "SHOWN", 7)
+    brief = clozes.damaged_inputs(tiny, 20)
+    np.testing.assert_array_equal(brief["last_two_kept"], whole["last_two_kept"][:7])
+    np.testing.assert_array_equal(brief["half"], whole["half"])
+    assert len(brief["pairs_shuffled"]) == 7 and len(brief["shuffled"]) == len(whole["shuffled"])
+
+
 def test_competence_compares_the_true_word_with_and_without_its_context(tiny):
     items = [(("the", "cat", "sleeps"), 1), (("a", "dog", "runs"), 2), (("the", "unheardofword", "sleeps"), 1)]
     texts, places = zip(*items, strict=True)
