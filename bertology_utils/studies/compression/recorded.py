@@ -172,13 +172,17 @@ class Recorded:
         return f"Teacher: {_name(teacher.model)}; {span} seeds a row; times on {teacher.hardware}."
 
     def figure(self, caption: str = "") -> Figure:
-        """Size against what is kept: rows as re-enacted here by family, and the points that Table 1 prints."""
+        """Size against what is kept: rows as re-enacted here by family, and the points that Table 1 prints.
+
+        Sizes are told in halvings, since one row is 150 times smaller and most are twice.
+        """
         rows = self._settled()
         printed = rows.dropna(subset=["printed factor", "printed kept"])
         points = np.concatenate([rows[["bytes", "kept"]], printed[["printed factor", "printed kept"]]])
+        points[:, 0] = np.log2(points[:, 0])
         groups = [*rows["family"], *["printed in Table 1"] * len(printed)]
         labels = [*rows["row"], *[f"{name} (printed)" for name in printed["row"]]]
-        axes = {"xlabel": "times smaller (bytes as stored)", "ylabel": "kept of the full model's score, %"}
+        axes = {"xlabel": "how often halved (bytes as stored)", "ylabel": "kept of the full model's score, %"}
         return scatter(points, labels, groups=groups, aside=list(rows["row"]), caption=caption, **axes)
 
 
