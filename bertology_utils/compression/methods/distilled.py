@@ -52,11 +52,12 @@ def _distilbert(course: Course) -> Specimen:
 def _well_read(course: Course) -> Specimen:
     """A smaller BERT that has read text alone: the project's own, whose pieces are the teacher's, see `RUNG`.
 
-    Where the teacher has other pieces, one with random weights reads the course's text, `LONGEST` times the usual
-    steps, which is far too little.
+    Where the teacher has other pieces, or is no larger, one with random weights reads the course's text, `LONGEST`
+    times the usual steps, which is far too little.
     """
-    rung = load(RUNG)
-    if rung.tokenizer.get_vocab() == course.origin.tokenizer.get_vocab():
+    rung, origin = load(RUNG), course.origin
+    smaller = rung.model.num_parameters() < origin.model.num_parameters()
+    if smaller and rung.tokenizer.get_vocab() == origin.tokenizer.get_vocab():
         return rung
     student = newborn(course.origin, Size.of(course.origin).share(depth=4 / 12, heads=2 / 3))
     course.read(student, rate=NEWBORN_RATE, steps=LONGEST * course.budget.text_steps)

@@ -159,6 +159,12 @@ def test_a_well_read_body_is_the_rung_where_the_pieces_are_the_same(small_course
     assert body.name == RUNG and inherited(body.encoder, origin.encoder) == 0
 
 
+def test_the_rung_is_no_student_of_itself(small_course):
+    origin = load(RUNG)
+    body = method("BERT-small").general(dataclasses.replace(small_course, origin=origin))
+    assert body.name != RUNG and body.width < origin.width
+
+
 def test_rows_leave_the_origin_and_the_teacher_alone(pair_lesson):
     before = copy.deepcopy((pair_lesson.origin.model.state_dict(), pair_lesson.teacher.state_dict()))
     method("BERT3-PKD").special(pair_lesson)
