@@ -1,15 +1,18 @@
-"""Recorded studies: seed after seed in one process, or several seeds at a time. Knows no study. Depends on `files`."""
+"""Recorded studies: seed after seed, or row after row, or several at a time. Knows no study. Depends on `files`."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context, parent_process
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from transformers.utils import logging
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import Row, read_rows
+
+G, P = TypeVar("G"), TypeVar("P")
 
 
 def read_study(path: Path, kind: type[Row], study: str) -> list[Row]:
@@ -24,22 +27,27 @@ def run_seeds(work: Callable[[int, Sequence[str]], None], todo: Sequence[tuple[s
 
     work: of a module, so that a worker finds it; it keeps what it measures itself, name by name.
     """
-    of_seed: dict[int, list[str]] = {}
-    for name, seed in todo:
-        of_seed.setdefault(seed, []).append(name)
+    run_groups(work, [(seed, name) for name, seed in todo], jobs)
+
+
+def run_groups(work: Callable[[G, Sequence[P]], None], todo: Sequence[tuple[G, P]], jobs: int) -> None:
+    """Calls `work(group, parts)` for every group of `todo`, pairs of group and part; `jobs` groups at a time."""
+    parts_of: dict[G, list[P]] = {}
+    for group, part in todo:
+        parts_of.setdefault(group, []).append(part)
     if jobs == 1:
-        for seed, names in of_seed.items():
-            _prepared(work, seed, names)
+        for group, parts in parts_of.items():
+            _prepared(work, group, parts)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for done in as_completed(pool.submit(_prepared, work, *entry) for entry in of_seed.items()):
+        for done in as_completed(pool.submit(_prepared, work, *entry) for entry in parts_of.items()):
             done.result()
 
 
-def _prepared(work: Callable[[int, Sequence[str]], None], seed: int, names: Sequence[str]) -> None:
+def _prepared(work: Callable[[G, Sequence[P]], None], group: G, parts: Sequence[P]) -> None:
     torch.set_num_threads(1)
     logging.disable_progress_bar()  # of models that are loaded: a worker has settings of its own
-    work(seed, names)
+    work(group, parts)
 
 
 def orphaned() -> bool:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from bertology_utils.compression.distill import distillation_loss, student_of
 from bertology_utils.compression.methods.lesson import (
+    FROM_NOTHING,
     Batch,
     Course,
     Encoded,
@@ -29,7 +30,6 @@ from bertology_utils.errors import NotAskable
 from bertology_utils.instruments.blocks import recorded_calls
 from bertology_utils.models import Specimen, load
 
-LONGER, LONGEST = 2, 4  # times the steps on text of other rows, for a body that begins with nothing; if a step is cheap
 RUNG = "ladder-3m"  # a third of pocket-bert's size, as BERT-small is a quarter of BERT's; it read 2.6 million pieces
 NEWBORN_RATE = 1e-3  # masked words after 300 steps: 4.66 nats, with 3e-3 5.27
 TRANSFER, TRANSFER_SEED = 4, 9_000  # unlabelled examples for each labelled one; no seed of a task is as high
@@ -52,15 +52,14 @@ def _distilbert(course: Course) -> Specimen:
 def _well_read(course: Course) -> Specimen:
     """A smaller BERT that has read text alone: the project's own, whose pieces are the teacher's, see `RUNG`.
 
-    Where the teacher has other pieces, or is no larger, one with random weights reads the course's text, `LONGEST`
-    times the usual steps, which is far too little.
+    Where the teacher has other pieces, or is no larger, one with random weights reads the course's text.
     """
     rung, origin = load(RUNG), course.origin
     smaller = rung.model.num_parameters() < origin.model.num_parameters()
     if smaller and rung.tokenizer.get_vocab() == origin.tokenizer.get_vocab():
         return rung
     student = newborn(course.origin, Size.of(course.origin).share(depth=4 / 12, heads=2 / 3))
-    course.read(student, rate=NEWBORN_RATE, steps=LONGEST * course.budget.text_steps)
+    course.read(student, rate=NEWBORN_RATE)
     return student
 
 
@@ -167,6 +166,7 @@ METHODS = (
         "reference",
         _small,
         general=_well_read,
+        reads=FROM_NOTHING,
         defines=("inherited", 0.0),
     ),
     Method("DistilBERT", "distillation", tuned_alone, general=_distilbert),
@@ -177,6 +177,7 @@ METHODS = (
         "distillation",
         _pretrained_distillation,
         general=_well_read,
+        reads=FROM_NOTHING,
         defines=("inherited", 0.0),
     ),
     Method("answers alone", "baseline", _by_answers, general=fewer_blocks(HALF)),

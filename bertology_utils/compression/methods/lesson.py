@@ -27,6 +27,7 @@ from bertology_utils.tuning.training import INIT_DEVIATION, Classifier
 Batch = dict[str, Tensor]
 Loss = Callable[[nn.Module, Batch], Tensor]
 BODY_RATE, HEAD_RATE, TEXT_RATE = 2e-4, 2e-3, 1e-3
+FROM_NOTHING = 16  # times the usual text and steps on it, for a body that begins with none of the teacher's blocks
 
 
 @dataclass(frozen=True)
@@ -326,6 +327,8 @@ class Method:
         family: reference, distillation, quantisation, pruning, other, or baseline.
         special: from a lesson to the small network.
         general: what it does with unlabelled text before any task, once a seed.
+        reads: times the usual text and steps on it that `general` is given; above 1, as reading is long, one body is
+            made and tuned with every seed, as the studies tuned theirs.
         counted: what the row's own factor counts: "all", "encoder" or "bytes".
         defines: the fact (of `Small.facts`) that defines the method, and its value: tests and the table hold it to it.
         model, problems: another teacher and other tasks than the table's, where the row is about such.
@@ -335,16 +338,31 @@ class Method:
     family: str
     special: Callable[[Lesson], Small]
     general: Callable[[Course], Specimen] | None = None
+    reads: int = 1
     counted: str = "all"
     defines: tuple[str, float] | None = None
     model: str | None = None
     problems: tuple[str, ...] | None = None
 
 
-def enact(method: Method, course: Course, problems: Sequence[Problem], teachers: Sequence[Network]) -> list[Small]:
-    """The method on each problem, with one body that has read the text for all of them."""
+def read_body(method: Method, course: Course) -> Specimen | None:
+    """What the method's first stage makes of the course's text; None where it has no such stage."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(course.seed)
-        body = method.general(course) if method.general else None
+        return method.general(course) if method.general else None
+
+
+def enact(
+    method: Method,
+    course: Course,
+    problems: Sequence[Problem],
+    teachers: Sequence[Network],
+    body: Specimen | None = None,
+) -> list[Small]:
+    """The method on each problem, with one body for all of them: the given one, or one that reads the course's text."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(course.seed)
+        if body is None and method.general:
+            body = method.general(course)
         lessons = [lesson(course, p, body, t) for p, t in zip(problems, teachers, strict=True)]
         return [method.special(own) for own in lessons]

@@ -12,14 +12,13 @@ from torch import Tensor, nn
 from transformers import MobileBertConfig, MobileBertModel
 
 from bertology_utils.compression.distill import distillation_loss, renamed
-from bertology_utils.compression.methods.lesson import Batch, Course, Lesson, Method, Small, dense
+from bertology_utils.compression.methods.lesson import FROM_NOTHING, Batch, Course, Lesson, Method, Small, dense
 from bertology_utils.compression.methods.thin import part_of, squared_distance
 from bertology_utils.compression.methods.traces import Trace, relation_divergence, traced
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.models import Specimen
 
-STEPS = 4  # times the steps on text: eight blocks are taught one after the other
-TRANSFER = 2 / 3  # of these steps, for all stages; in the study a third (240,000 of 740,000)
+TRANSFER = 1 / 3  # of the steps on text, for all stages: 240,000 of 740,000
 TRANSFER_RATE = 1e-2  # 3e-3 is slower, 3e-2 diverges (two blocks, 20 steps on other text)
 MOBILE_TEXT_RATE, MOBILE_RATE = 3e-3, 1e-3  # no others were tried
 
@@ -99,7 +98,7 @@ def transfer(course: Course, student: Specimen, teacher: nn.Module, layer: int, 
 def _mobilebert(course: Course) -> Specimen:
     """Block after block learns the teacher's feature maps and attention, then all its predictions (sun2020mobilebert).
 
-    Four times the usual steps on text. Deviations: the specimen itself teaches, no BERT with inverted bottlenecks; the
+    Deviations: the specimen itself teaches, no BERT with inverted bottlenecks; the
     predictions are made by the teacher's head, kept as it is.
     """
     model, teacher = copy.deepcopy(course.origin.model), copy.deepcopy(course.origin.encoder)
@@ -107,7 +106,7 @@ def _mobilebert(course: Course) -> Specimen:
     student = renamed(course.origin, "mobile", model)
     for whole in (student.encoder, teacher):  # what transformers records is fixed in the first pass
         traced(whole, next(course.masked()))
-    steps = STEPS * course.budget.text_steps
+    steps = course.budget.text_steps
     stage = max(1, round(TRANSFER * steps / course.origin.layers))
     for layer in range(course.origin.layers):
         transfer(course, student, teacher, layer, stage)
@@ -126,4 +125,6 @@ def _mobile_tuned(lesson: Lesson) -> Small:
     return dense(network, layer_norms=kinds.count(nn.LayerNorm))
 
 
-METHODS = (Method("MobileBERT", "distillation", _mobile_tuned, general=_mobilebert, defines=("layer_norms", 0.0)),)
+METHODS = (
+    Method("MobileBERT", "distillation", _mobile_tuned, _mobilebert, FROM_NOTHING, defines=("layer_norms", 0.0)),
+)

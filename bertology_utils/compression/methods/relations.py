@@ -13,8 +13,18 @@ from torch import Tensor, nn
 
 from bertology_utils.compression.distill import student_of
 from bertology_utils.compression.methods.augmented import augmented, changed_shares
-from bertology_utils.compression.methods.distilled import LONGER, Layers
-from bertology_utils.compression.methods.lesson import Batch, Course, Encoded, Lesson, Method, Small, dense, hard_loss
+from bertology_utils.compression.methods.distilled import Layers
+from bertology_utils.compression.methods.lesson import (
+    FROM_NOTHING,
+    Batch,
+    Course,
+    Encoded,
+    Lesson,
+    Method,
+    Small,
+    dense,
+    hard_loss,
+)
 from bertology_utils.compression.methods.students import Size, newborn
 from bertology_utils.compression.methods.traces import Trace, answers_loss, relation, relation_divergence, traced
 from bertology_utils.errors import BertologyError
@@ -69,12 +79,11 @@ def last_relations(own: Trace, target: Trace) -> Tensor:
 def _half_by_relations(course: Course) -> Specimen:
     """Half of the blocks, from nothing, taught by the last layer's relations alone (wang2020minilm).
 
-    It reads `LONGER` than bodies that were copied. No assistant stands between teacher and student; sentences are those
-    of masked-word training, blanks included.
+    No assistant stands between teacher and student; sentences are those of masked-word training, blanks included.
     """
     student = newborn(course.origin, Size.of(course.origin).share(depth=1 / 2))
     loss = imitating(last_relations, course.origin.encoder)
-    course.read(student, loss, rate=RELATION_RATE, steps=LONGER * course.budget.text_steps)
+    course.read(student, loss, rate=RELATION_RATE)
     return student
 
 
@@ -199,15 +208,12 @@ def _best_map(own: Sequence[Tensor], target: Sequence[Tensor], real: Tensor) -> 
 
 
 def tiny_body(course: Course, terms: Sequence[str] = TERMS) -> Specimen:
-    """A third of the blocks in two fifths of the width, from nothing, taught by the pre-trained model's inside.
-
-    It reads `LONGER` than bodies that were copied.
-    """
+    """A third of the blocks in two fifths of the width, from nothing, taught by the pre-trained model's inside."""
     student = newborn(course.origin, Size.of(course.origin).share(depth=4 / 12, head_width=312 / 768))
-    teacher, steps = course.origin.encoder, LONGER * course.budget.text_steps
+    teacher = course.origin.encoder
     made = imitator(student.encoder, teacher, next(course.masked()), terms)
     if made.taught:
-        course.read(student, imitating(made, teacher), rate=IMITATION_RATE, steps=steps, also=made.maps)
+        course.read(student, imitating(made, teacher), rate=IMITATION_RATE, also=made.maps)
     return student
 
 
@@ -238,6 +244,6 @@ def tinybert(lesson: Lesson, terms: Sequence[str] = TERMS) -> Small:
 
 METHODS = (
     Method("Aguilar et al., Exp. 3", "distillation", _internal_stack, defines=("at_teacher", 0.0)),
-    Method("TinyBERT", "distillation", tinybert, general=tiny_body, defines=("at_teacher", 0.0)),
-    Method("MiniLM", "distillation", _minilm, general=_half_by_relations, defines=("at_teacher", 0.0)),
+    Method("TinyBERT", "distillation", tinybert, tiny_body, FROM_NOTHING, defines=("at_teacher", 0.0)),
+    Method("MiniLM", "distillation", _minilm, _half_by_relations, FROM_NOTHING, defines=("at_teacher", 0.0)),
 )

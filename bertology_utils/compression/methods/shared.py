@@ -8,7 +8,7 @@ from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM
 
 from bertology_utils.compression.distill import renamed
-from bertology_utils.compression.methods.lesson import Course, Lesson, Method, Small, dense
+from bertology_utils.compression.methods.lesson import FROM_NOTHING, Course, Lesson, Method, Small, dense
 from bertology_utils.compression.methods.traces import passed
 from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
@@ -125,7 +125,7 @@ def _factorised(lesson: Lesson) -> Small:
 
 
 METHODS = (
-    Method("ALBERT-base", "other", _tuned, general=_albert_base, defines=("blocks", 1.0)),
-    Method("ALBERT-xxlarge", "other", _tuned, general=_albert_xxlarge, defines=("blocks", 1.0)),
+    Method("ALBERT-base", "other", _tuned, _albert_base, FROM_NOTHING, defines=("blocks", 1.0)),
+    Method("ALBERT-xxlarge", "other", _tuned, _albert_xxlarge, FROM_NOTHING, defines=("blocks", 1.0)),
     Method("factorised embeddings", "baseline", _factorised, defines=("rank_beyond", 0.0)),
 )

@@ -1,7 +1,6 @@
 """Students with thin bodies of their own, which begin from nothing: narrow and short inside, or narrow and shallow.
 
-Depends on `lesson`, `traces` and transformers. Sizes are the studies' in proportion to the teacher's. Each of these
-bodies reads twice as much text as one that begins with the teacher's blocks.
+Depends on `lesson`, `traces` and transformers. Sizes are the studies' in proportion to the teacher's.
 """
 
 import copy
@@ -14,14 +13,21 @@ from transformers import BertConfig, BertModel, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
 from bertology_utils.compression.distill import kept_layers, renamed
-from bertology_utils.compression.methods.lesson import Batch, Course, Encoded, Lesson, Method, Small, dense
+from bertology_utils.compression.methods.lesson import (
+    FROM_NOTHING,
+    Batch,
+    Course,
+    Encoded,
+    Lesson,
+    Method,
+    Small,
+    dense,
+)
 from bertology_utils.compression.methods.problems import TEN_LANGUAGES, Questions
 from bertology_utils.compression.methods.traces import answers_loss
 from bertology_utils.errors import NotAskable
 from bertology_utils.instruments.blocks import encoder_layers, watched
 from bertology_utils.models import Specimen
-
-NOTHING_YET = 2  # times the steps on text, for a body that begins from nothing
 
 
 def part_of(width: int, share: float, heads: int) -> int:
@@ -116,7 +122,7 @@ def _waldorf(course: Course) -> Specimen:
     student = renamed(course.origin, "waldorf", waldorf_body(course.origin))
     student = dataclasses.replace(student, has_mlm_head=False)
     loss = lambda model, batch: states_loss(model, course.origin.encoder, batch)  # noqa: E731
-    course.read(student, loss, rate=WALDORF_TEXT_RATE, steps=NOTHING_YET * course.budget.text_steps)
+    course.read(student, loss, rate=WALDORF_TEXT_RATE)
     return student
 
 
@@ -143,6 +149,7 @@ def inner_share(body: Waldorf, pieces: int = 16) -> float:
 # ---------------------------------------------------------------- MiniBERT
 
 MINI_LAYERS, MINI_WIDTH = 3, 1 / 3
+MINI_STEPS = 2  # times the steps on text: of its first stage, and of its second on tags of text
 MINI_TEXT_RATE, MINI_RATE = 3e-3, 2e-3  # no others were tried
 
 
@@ -158,7 +165,7 @@ def mini_model(origin: Specimen) -> PreTrainedModel:
 def _minibert(course: Course) -> Specimen:
     """A small multilingual model that fills blanks; the course's text is of all languages."""
     student = renamed(course.origin, "mini", mini_model(course.origin))
-    course.read(student, rate=MINI_TEXT_RATE, steps=NOTHING_YET * course.budget.text_steps)
+    course.read(student, rate=MINI_TEXT_RATE, steps=MINI_STEPS * course.budget.text_steps)
     return student
 
 
@@ -177,14 +184,14 @@ def _mini_taught(lesson: Lesson) -> Small:
         network,
         partial(answers_loss, teacher=lesson.teacher),
         rate=MINI_RATE,
-        steps=NOTHING_YET * lesson.budget.text_steps,
+        steps=MINI_STEPS * lesson.budget.text_steps,
         encoded=Encoded.of(lesson.body, every_word),
     )
     return dense(network, blocks=len(encoder_layers(network.encoder)))
 
 
 METHODS = (
-    Method("WaLDORf", "distillation", _waldorf_taught, general=_waldorf, defines=("inner_share", 0.5)),
+    Method("WaLDORf", "distillation", _waldorf_taught, _waldorf, FROM_NOTHING, defines=("inner_share", 0.5)),
     Method(
         "MiniBERT",
         "distillation",

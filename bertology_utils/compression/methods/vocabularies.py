@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from bertology_utils.compression.distill import renamed
-from bertology_utils.compression.methods.lesson import Course, Lesson, Method, Small, dense
+from bertology_utils.compression.methods.lesson import FROM_NOTHING, Course, Lesson, Method, Small, dense
 from bertology_utils.compression.prune import prunable
 from bertology_utils.errors import NotAskable
 from bertology_utils.models import Specimen
@@ -69,7 +69,7 @@ def mixed_encodings(course: Course, tokenizer: PreTrainedTokenizerFast) -> list[
 
 
 def mixed_teacher(course: Course, tokenizer: PreTrainedTokenizerFast) -> Specimen:
-    """The origin with rows of its own for the student's pieces, trained on for half of the course's steps.
+    """The origin with rows of its own for the student's pieces, trained on for an eighth of the course's steps.
 
     Deviation: a piece that both know starts from the origin's row, for there are few steps to learn it in.
     """
@@ -78,7 +78,7 @@ def mixed_teacher(course: Course, tokenizer: PreTrainedTokenizerFast) -> Specime
     _same_rows(model, course.origin.tokenizer.get_vocab(), tokenizer.get_vocab(), course.origin.vocabulary_size)
     teacher = renamed(course.origin, "mixed", model)
     feed = endless_batches(teacher, mixed_encodings(course, tokenizer), course.seed, course.budget.text_pieces)
-    steps = max(1, course.budget.text_steps // 2)
+    steps = max(1, course.budget.text_steps // 8)
     optimise(model, lambda: masked_loss(model, next(feed)).mean(), steps, MIXED_RATE)
     return teacher
 
@@ -164,7 +164,7 @@ def _sizes(config: PreTrainedConfig) -> list[str]:
 
 
 def taught(course: Course, share: float, rate: float) -> Specimen:
-    """A student of the mixed teacher, of this share of its widths; from nothing, so with twice the course's steps."""
+    """A student of the mixed teacher, of this share of its widths."""
     tokenizer = small_tokenizer(course.origin, course.text)
     teacher, student = mixed_teacher(course, tokenizer), thin_student(course.origin, tokenizer, share)
     own, full = student.model.config, course.origin.model.config
@@ -175,7 +175,7 @@ def taught(course: Course, share: float, rate: float) -> Specimen:
         missed = misalignment(model.base_model, teacher.encoder, model.projections)
         return masked_loss(model, batch).mean() + ALIGNED * missed
 
-    course.read(student, loss, rate=rate, steps=2 * course.budget.text_steps)
+    course.read(student, loss, rate=rate)
     return student
 
 
@@ -193,7 +193,7 @@ def _tuned(lesson: Lesson, rate: float) -> Small:
 
 def _row(name: str, share: float, rate: float) -> Method:
     special, general = partial(_tuned, rate=rate), partial(taught, share=share, rate=rate)
-    return Method(name, "distillation", special, general, defines=("common_rank", 1.0))
+    return Method(name, "distillation", special, general, FROM_NOTHING, defines=("common_rank", 1.0))
 
 
 # The narrower, the faster it must learn in few steps: on a task that is not reported, tuned at 1e-3 and 3e-3, a

@@ -1,19 +1,21 @@
 """Table 1 re-enacted: every row on every task with every seed, measured alike, kept in one file that a run continues.
 
 Depends on `compression.methods` (the rows) and on `knowledge` and `speed`. A unit is one row with one seed, on all of
-its tasks: the teachers of a seed are tuned once, the body that reads text is made once for all tasks.
+its tasks: the teachers of a seed are tuned once, the body that reads text is made once for all tasks, and one that
+reads long once for all seeds.
 """
 
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from torch import nn
 
-from bertology_utils.by_seed import orphaned, run_seeds
+from bertology_utils.by_seed import orphaned, run_groups, run_seeds
 from bertology_utils.compression.methods.lesson import (
     Budget,
     Course,
@@ -24,6 +26,7 @@ from bertology_utils.compression.methods.lesson import (
     course,
     enact,
     lesson,
+    read_body,
     right_answers,
 )
 from bertology_utils.compression.methods.problems import (
@@ -47,6 +50,7 @@ SEEDS = 5
 UNKNOWN = -1.0  # in the file: not measured
 FEWER = {"tense": 480, "tagging": 240} | dict(zip(LONG, (80, 80, 120), strict=True))  # examples of easier tasks
 TEXT_SEED = 10_000  # of unlabelled sentences: far from those of examples
+BODY_SEED = 0  # of bodies that are made once
 
 
 @dataclass(frozen=True)
@@ -112,8 +116,7 @@ class Classroom:
         return self._taught[key]
 
     def _teach(self, model: str, names: Sequence[str]) -> "Taught":
-        texts = text_of_ten_languages if TEN_LANGUAGES in names else text
-        made = course(load(model), texts(self.sizes.text, TEXT_SEED + self.seed), self.seed, self.sizes.budget)
+        made = _course(model, names, self.sizes.text, self.sizes.budget, self.seed)
         problems = [self._problem(name) for name in names]
         teachers = [lesson(made, own).teacher for own in problems]
         scores = [_right(teacher, made.origin, own) for teacher, own in zip(teachers, problems, strict=True)]
@@ -126,15 +129,21 @@ class Classroom:
     def units(self, method: Method) -> list[Unit]:
         """The row on all of its tasks: one unit a task, in their order."""
         taught = self.taught(method)
+        body, reading = self._long_read(method) if method.reads > 1 else (None, 0.0)
         started = time.process_time()
-        made = enact(method, taught.course, taught.problems, taught.teachers)
-        seconds = (time.process_time() - started) / len(made)
+        made = enact(method, taught.course, taught.problems, taught.teachers, body)
+        seconds = (time.process_time() - started + reading) / len(made)
         known = self._known(made[0], taught.course.origin)
         found = []
         for place, small in enumerate(made):
             about = {name: known[name] if not place and known else UNKNOWN for name in KNOWLEDGE}
             found.append(_unit(method, taught, place, small, seconds, about))
         return found
+
+    def _long_read(self, method: Method) -> tuple[Specimen | None, float]:
+        """The row's body that has read for long, the same for every seed, and the seconds that it took."""
+        names = tuple(method.problems or self.sizes.problems)
+        return _read_once(method, method.model or self.model, names, self.sizes.text, self.sizes.budget)
 
     def _known(self, small: Small, origin: Specimen) -> dict[str, float]:
         if self.sizes.probed is None:
@@ -150,6 +159,20 @@ class Taught:
     problems: Sequence[Problem]
     teachers: Sequence[Network]
     scores: Sequence[float]
+
+
+def _course(model: str, names: Sequence[str], sentences: int, budget: Budget, seed: int) -> Course:
+    texts = text_of_ten_languages if TEN_LANGUAGES in names else text
+    return course(load(model), texts(sentences, TEXT_SEED + seed), seed, budget)
+
+
+@lru_cache(maxsize=1)  # rows come one after the other, each with all of its seeds
+def _read_once(
+    method: Method, model: str, names: Sequence[str], sentences: int, budget: Budget
+) -> tuple[Specimen | None, float]:
+    longer = dataclasses.replace(budget, text_steps=method.reads * budget.text_steps)
+    made, started = _course(model, names, method.reads * sentences, longer, BODY_SEED), time.process_time()
+    return read_body(method, made), time.process_time() - started
 
 
 def _right(network: nn.Module, specimen: Specimen, asked: Problem) -> float:
@@ -210,14 +233,27 @@ def keep(path: Path, units: Sequence[Unit]) -> None:
 def _of_seed(path: Path, model: str, sizes: Sizes, seed: int, rows: Sequence[str]) -> None:
     room = Classroom(model, seed, sizes)
     for row in rows:
-        if orphaned():
-            return
-        units = room.units(method(row))
-        keep(path, units)
-        shares = ", ".join(f"{unit.problem} {unit.score:.3f}" for unit in units)
-        print(f"{row}, seed {seed}: {shares} ({sum(unit.seconds for unit in units):.0f} s)", flush=True)
+        _measure(path, room, row)
+
+
+def _of_row(path: Path, model: str, sizes: Sizes, row: str, seeds: Sequence[int]) -> None:
+    for seed in seeds:
+        _measure(path, Classroom(model, seed, sizes), row)
+
+
+def _measure(path: Path, room: Classroom, row: str) -> None:
+    if orphaned():
+        return
+    units = room.units(method(row))
+    keep(path, units)
+    shares = ", ".join(f"{unit.problem} {unit.score:.3f}" for unit in units)
+    print(f"{row}, seed {room.seed}: {shares} ({sum(unit.seconds for unit in units):.0f} s)", flush=True)
 
 
 def study(path: Path, todo: Sequence[tuple[str, int]], model: str, sizes: Sizes, jobs: int = 2) -> None:
-    """Measures what is to do, `jobs` seeds at a time, and keeps every unit in the file as soon as it is there."""
-    run_seeds(partial(_of_seed, path, model, sizes), todo, jobs)
+    """Measures what is to do, and keeps every unit in the file as soon as it is there.
+
+    `jobs` seeds at a time, then as many rows whose bodies read for long.
+    """
+    run_seeds(partial(_of_seed, path, model, sizes), [u for u in todo if method(u[0]).reads == 1], jobs)
+    run_groups(partial(_of_row, path, model, sizes), [u for u in todo if method(u[0]).reads > 1], jobs)

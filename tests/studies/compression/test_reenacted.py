@@ -10,6 +10,7 @@ from torch import nn
 from bertology_utils.cli import main
 from bertology_utils.compression.methods.lesson import Budget, Encoded
 from bertology_utils.compression.methods.problems import LONG, problem
+from bertology_utils.compression.methods.references import tuned_alone
 from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.figures import Figure
@@ -69,6 +70,25 @@ def test_a_unit_a_task_with_the_teachers_score_of_the_same_seed(room):
     assert [unit.problem for unit in units] == ["tense", "tagging"]
     assert all(unit.score == unit.teacher and unit.seed == 3 for unit in units)
     assert room.units(method("magnitude, retrained"))[0].teacher == units[0].teacher
+
+
+def test_a_body_that_reads_long_reads_once_for_all_seeds(room, tmp_path, monkeypatch):
+    courses = []
+
+    def reading(course):
+        courses.append(course)
+        return course.origin
+
+    long = dataclasses.replace(
+        method("MiniLM"), row="long", special=tuned_alone, general=reading, reads=3, defines=None
+    )
+    monkeypatch.setattr(reenacted, "method", lambda row: long)
+    todo = [("long", 3), ("long", 4)]
+    reenacted.study(tmp_path / "reenacted.csv", todo, "tiny", dataclasses.replace(FEW, problems=("tense",)), jobs=1)
+    (only,) = courses
+    assert only.budget.text_steps == 3 and len(only.text) == 3 * 2 * FEW.text and only.seed == reenacted.BODY_SEED
+    kept = (tmp_path / "reenacted.csv").read_text().splitlines()
+    assert [line.split(",")[2] for line in kept] == ["seed", "3", "4"]
 
 
 def test_units_are_kept_in_the_place_of_older_ones_and_what_is_missing_is_told(tmp_path, room):
