@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from bertology_utils.compression.methods.lesson import Encoded, count
-from bertology_utils.compression.methods.shared import FactorisedTable, narrow, one_block, table_rank
+from bertology_utils.compression.methods.lesson import Course, Encoded, count
+from bertology_utils.compression.methods.registry import method
+from bertology_utils.compression.methods.shared import FactorisedTable, growing, narrow, one_block, table_rank
 from bertology_utils.compression.methods.traces import passed
 from bertology_utils.errors import BertologyError
 
@@ -50,6 +51,18 @@ def test_layers_cost_time_and_no_parameters(tiny):
     assert 3.8 * block < count(wider.encoder.encoder.albert_layer_groups) < 4 * block
     tables = [body.encoder.get_input_embeddings().weight.shape for body in (deeper, wider)]
     assert tables[0] == tables[1] == (tiny.vocabulary_size, narrow(tiny.width))
+
+
+def test_a_body_gets_deeper_in_stages_and_ends_with_all_passes(small_course, monkeypatch):
+    assert [list(growing(layers)) for layers in (1, 2, 8, 12)] == [[1], [1, 2], [2, 4, 8], [3, 6, 12]]
+    ran = []
+
+    def read(course, body, *, rate, steps):
+        ran.append((len(passed(body.encoder, next(course.masked()))), steps))
+
+    monkeypatch.setattr(Course, "read", read)
+    body = method("ALBERT-base").general(small_course)
+    assert ran == [(1, 1), (2, 1)] and body.model.config.num_hidden_layers == small_course.origin.layers
 
 
 def test_a_wider_body_gives_states_of_its_width(tiny, word_lesson):
