@@ -9,7 +9,7 @@ A series is an array of values, a matrix whose last axis holds items or seeds (d
 interval), or a sequence of measurements (objects with `value`, `low`, `high`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -165,12 +165,8 @@ def scatter(
     ylabel: str = "y",
     caption: str = "",
     identity: bool = False,
-    aside: Collection[str] = (),
 ) -> Figure:
     """Points (items, 2); labels name the points (written beside up to 40 of them), groups give colour and marker.
-
-    aside: of points that lie close, the labels that stand to the right of the axes, each tied to its point; the others
-    are in the table alone.
 
     The alternative text tells Spearman's rank correlation over all points, and each group's centre where there are
     groups.
@@ -178,7 +174,7 @@ def scatter(
     points = np.asarray(points, dtype=float)
     if points.ndim != 2 or points.shape[1] != 2:
         raise BertologyError(f"scatter needs points (items, 2), got {points.shape}.")
-    drawing, axes = new_axes(xlabel, ylabel, size=(5.6, max(4.4, 0.19 * len(aside))))
+    drawing, axes = new_axes(xlabel, ylabel, size=(5.6, 4.4))
     names = list(dict.fromkeys(groups)) if groups is not None else [""]
     sentences = []
     for name, look in zip(names, ranks(names), strict=True):
@@ -193,9 +189,7 @@ def scatter(
     if identity:
         sentences.append(f"{(points[:, 1] > points[:, 0]).sum()} points lie above the diagonal.")
         axes.axline((points.mean(), points.mean()), slope=1, color=INK, linewidth=1, linestyle=":")
-    if aside:
-        _label_aside(axes, [(*point, text) for point, text in zip(points, labels, strict=True) if text in aside])
-    elif labels is not None and len(labels) <= 40:
+    if labels is not None and len(labels) <= 40:
         for (x, y), text in zip(points, labels, strict=True):
             axes.annotate(text, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=8, color=INK)
     legend_below(axes)
@@ -206,21 +200,6 @@ def scatter(
         if column is not None:
             frame.insert(0, heading, list(column))
     return Figure(drawing, alt.strip(), frame, caption)
-
-
-def _label_aside(axes: Axes, written: Sequence[tuple[float, float, str]]) -> None:
-    ordered = sorted(written, key=lambda point: -point[1])
-    for height, (x, y, text) in zip(np.linspace(1, 0, len(ordered)), ordered, strict=True):
-        axes.annotate(
-            text,
-            (x, y),
-            xytext=(1.04, height),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=8,
-            color=INK,
-            arrowprops={"arrowstyle": "-", "color": CONTROL, "linewidth": 0.5},
-        )
 
 
 @unless_absent

@@ -21,11 +21,12 @@ from bertology_utils.compression.methods.references import UNTRAINED, UNTRAINED_
 from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.compression.scorecard import printed_factor
 from bertology_utils.errors import NotAskable
-from bertology_utils.figures import Figure, scatter, table
+from bertology_utils.figures import Figure, table
 from bertology_utils.models import Specimen, load
 from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE
+from bertology_utils.studies.compression.pareto import pareto
 from bertology_utils.studies.compression.reenacted import PATH, UNKNOWN, Unit
 
 TEACHER = "BERT-base"
@@ -99,7 +100,8 @@ class Recorded:
         """A line a row, in the table's order: sizes and retention as printed and as re-enacted here, speed, cost.
 
         kept, low, high: the mean over tasks and seeds of the score by the teacher's, with the 95 % interval of the mean
-        over seeds (Student's t); knows: the share of the teacher's lead over an untrained network in three probes.
+        over seeds (Student's t); knows: the share of the teacher's lead over an untrained network in three probes;
+        alike: asked of the same model and tasks as most rows.
         """
         printed = {row["name"]: row for row in table1()}
         return pd.DataFrame([self._line(one, printed.get(one.row)) for one in METHODS if self._has(one.row)])
@@ -118,6 +120,7 @@ class Recorded:
             "row": one.row,
             "family": one.family,
             "printed factor": printed_factor(printed["compression_v3"]) if printed else None,
+            "printed speed": printed_factor(printed["speedup_v3"]) if printed else None,
             "printed kept": printed_retention(printed) if printed else None,
             **sizes,
             "kept": 100 * mean,
@@ -127,6 +130,7 @@ class Recorded:
             "faster_32": mine["faster_32"].median(),
             "seconds": mine["seconds"].mean(),
             "knows": np.nan if one.model else self._knows(one.row),
+            "alike": not (one.model or one.problems),
             "seeds": len(share),
         }
 
@@ -172,24 +176,14 @@ class Recorded:
         return f"Teacher: {_name(teacher.model)}; {span} seeds a row; times on {teacher.hardware}."
 
     def figure(self, caption: str = "") -> Figure:
-        """Size against what is kept: rows as re-enacted here by family, and the points that Table 1 prints.
-
-        Sizes are told in halvings, since one row is 150 times smaller and most are twice.
-        """
-        rows = self._settled()
-        printed = rows.dropna(subset=["printed factor", "printed kept"])
-        points = np.concatenate([rows[["bytes", "kept"]], printed[["printed factor", "printed kept"]]])
-        points[:, 0] = np.log2(points[:, 0])
-        groups = [*rows["family"], *["printed in Table 1"] * len(printed)]
-        labels = [*rows["row"], *[f"{name} (printed)" for name in printed["row"]]]
-        axes = {"xlabel": "how often halved (bytes as stored)", "ylabel": "kept of the full model's score, %"}
-        return scatter(points, labels, groups=groups, aside=list(rows["row"]), caption=caption, **axes)
+        """What is kept against size and against speed, as re-enacted here, beside the points that Table 1 prints."""
+        return pareto(self._settled(), caption)
 
 
 def _told(line: pd.Series) -> pd.Series:
     """A line of the summary in a reader's words and digits."""
     number = lambda name, form: "–" if pd.isna(line[name]) else format(line[name], form)  # noqa: E731
-    ends = "" if pd.isna(line["low"]) else f" [{line['low']:.0f}, {line['high']:.0f}]"
+    ends = "" if pd.isna(line["low"]) else f"\xa0({line['low']:.0f}–{line['high']:.0f})"  # on one line
     return pd.Series(
         {
             "row": line["row"],

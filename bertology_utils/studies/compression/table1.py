@@ -16,7 +16,6 @@ COLUMNS = {
     "factor_all": "× all",
     "factor_encoder": "× encoder",
     "factor_macs": "× fewer products",
-    "note": "note",
 }
 COUNTED = ["million parameters", "× all", "× encoder", "× fewer products"]
 
@@ -24,14 +23,20 @@ COUNTED = ["million parameters", "× all", "× encoder", "× fewer products"]
 def recounted() -> pd.DataFrame:
     """Each row with its printed factors (preprint v1, journal v3), and what counting everything or a part gives.
 
-    Counts have two digits; a row whose architecture is not known has none, and says so in its note. `v3 is` says what
-    the journal's number turns out to be: right (of everything), of the encoder alone, wrong, or undefined, where the
-    architecture is assumed or nothing is printed.
+    Counts have two digits; a row whose architecture is not known has none. `v3 is` says what the journal's number turns
+    out to be: right (of everything), of the encoder alone, wrong, or undefined, where the architecture is assumed or
+    nothing is printed.
     """
     rows = recomputed_table()[list(COLUMNS)].astype(object).fillna("").rename(columns=COLUMNS)
     rows[COUNTED] = rows[COUNTED].map(lambda number: f"{number:.2f}" if number != "" else "")
     rows.insert(3, "v3 is", rows["name"].map(_judged()).fillna("undefined"))
     return rows
+
+
+def assumptions() -> str:
+    """What was assumed to count a row, or why it is not counted: a sentence for each note, its rows before it."""
+    noted = recomputed_table().query("note != ''").groupby("note", sort=False)["name"]
+    return ". ".join(f"{' and '.join(names)}: {note}" for note, names in noted)
 
 
 def _judged() -> dict[str, str]:

@@ -22,6 +22,13 @@ def test_a_printed_factor_is_called_what_it_counts():
     assert {name: said[name] for name in wanted} == wanted
 
 
+def test_what_is_assumed_is_told_once_with_all_of_its_rows():
+    clauses = table1.assumptions().split("; ")
+    assert (
+        clauses[0].startswith("BERT-48 and BERT-192: ") and "WaLDORf and McCarley et al., ff2: " in table1.assumptions()
+    )
+
+
 def test_rows_that_disagree_are_told_with_both_factors():
     text = table1.disagreeing(factor_agreement())
     assert "DistilBERT (printed 1.5, counted 1.6" in text and "TinyBERT" not in text
