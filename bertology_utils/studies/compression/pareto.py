@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawing
 
 from bertology_utils.absent import unless_absent
 from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.style import CONTROL, HOLLOW, dress, legend_below, ranks, style_of
+from bertology_utils.figures.style import CONTROL, HALO, HOLLOW, dress, legend_below, ranks, style_of
 
 PANELS = {"times smaller (bytes as stored)": "bytes", "times faster (32 inputs)": "faster_32"}
 PRINTED = {"bytes": "printed factor", "faster_32": "printed speed"}
@@ -33,19 +33,18 @@ def front(gains: Sequence[float], kept: Sequence[float], tie: float = TIE) -> np
 
 @unless_absent
 def pareto(rows: pd.DataFrame, caption: str = "") -> Figure:
-    """Two panels over one scale of what is kept: by size and by speed, the front drawn and its rows named.
+    """Two panels of what is kept, by size and by speed, the front drawn and its rows named.
 
     rows: `row`, `family`, `kept` in per cent, `bytes`, `faster_32`, `alike`, and `printed factor`, `printed speed`,
     `printed kept`, nan where nothing is printed. A row that is asked of another model or other tasks is not `alike`: it
     is drawn and is in no front.
     """
-    drawing = Drawing(figsize=(8.4, 5.4), layout="constrained")
+    drawing = Drawing(figsize=(5.6, 8.2), layout="constrained")
     drawing.patch.set_alpha(0)
-    panels = drawing.subplots(1, 2, sharey=True)
+    panels = drawing.subplots(2, 1)
     for axes, (label, gain) in zip(panels, PANELS.items(), strict=True):
-        dress(axes, label, "")
+        dress(axes, label, "kept of the full model's score, %")
         _draw(axes, rows, gain)
-    panels[0].set_ylabel("kept of the full model's score, %", color=INK)
     legend_below(panels[0])
     return Figure(drawing, _alt(rows), _frame(rows), caption)
 
@@ -70,7 +69,7 @@ def _draw(axes: Axes, rows: pd.DataFrame, gain: str) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     for _, row in best.iterrows():
         place = {"xytext": (6, 6), "textcoords": "offset points"}
-        axes.annotate(row["row"], (row[gain], row["kept"]), **place, fontsize=8, color=INK)
+        axes.annotate(row["row"], (row[gain], row["kept"]), **place, fontsize=8, color=INK, path_effects=HALO)
     axes.margins(x=0.13)
 
 
