@@ -7,8 +7,9 @@ and after.
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
@@ -119,6 +120,14 @@ def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor
     return nn.functional.cross_entropy(logits, batch["labels"], reduction="none")
 
 
+Objective = Callable[[Classifier], Callable[[Mapping[str, Tensor]], Tensor]]  # classifier -> (batch -> losses)
+
+
+def plain(classifier: Classifier) -> Callable[[Mapping[str, Tensor]], Tensor]:
+    """The objective of plain tuning: the loss of each example, `classification_loss`."""
+    return partial(classification_loss, classifier)
+
+
 # ---------------------------------------------------------------- batches
 
 
@@ -189,21 +198,23 @@ def finetune(
     order_seed: int | None = None,
     head_first: bool = False,
     features: tuple[Tensor, Tensor] | None = None,
+    kind: type[Classifier] = Classifier,
+    objective: Objective = plain,
 ) -> FineTuned:
     """Fine-tune a copy of the specimen's encoder with a new linear head, and score it on `test`.
 
     `seed` draws head, re-initialised layers, adapters and dropout; `order_seed` the data order (default: `seed`), the
     two factors of dodge2020finetuning. `adapters` is True (size 64) or a size; `masks` (encoder parameter name ->
     boolean) are applied first and held at zero; `head_first` trains the head alone before; `features` are those of a
-    frozen encoder for train and test, where they are known. AdamW with bias correction, 10 % warm-up, then linear decay
-    to 0.
+    frozen encoder for train and test, where they are known; `kind` reads the encoder's states, and `objective` says
+    what is made small (`all_layers`, `smoothing`). AdamW with bias correction, 10 % warm-up, then linear decay to 0.
     """
     rng = np.random.default_rng(seed if order_seed is None else order_seed)
     outputs = max(train.outputs, test.outputs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = copy.deepcopy(specimen.model)
-        classifier = Classifier(model.base_model, outputs, pool, specimen.tokenizer.sep_token_id)
+        classifier = kind(model.base_model, outputs, pool, specimen.tokenizer.sep_token_id)
         start = _prepare(classifier, freeze, reinit_top, adapters, masks, seed)
         frozen = freeze == "encoder" and not adapters
         if frozen or head_first:
@@ -212,7 +223,7 @@ def finetune(
         if not frozen:
             rates = (learning_rate, head_learning_rate)
             with held_at_zero(classifier.encoder, masks or {}), mixing_out(classifier.encoder, mixout):
-                losses = _train(classifier, specimen, train, rng, epochs, rates, budget, bool(mixout))
+                losses = _train(classifier, specimen, train, rng, epochs, rates, budget, bool(mixout), objective)
     classifier.eval()
     share = sum(p.numel() for p in classifier.parameters() if p.requires_grad)
     share /= sum(p.numel() for p in classifier.parameters())
@@ -248,7 +259,7 @@ def _prepare(classifier: Classifier, freeze: str, reinit_top: int, adapters, mas
     return {name: value.clone() for name, value in classifier.state_dict().items()}
 
 
-def _train(classifier, specimen, train, rng, epochs: int, rates, budget: int, mixing: bool) -> np.ndarray:
+def _train(classifier, specimen, train, rng, epochs, rates, budget, mixing: bool, objective: Objective) -> np.ndarray:
     encodings = encode_words(specimen, train.sentences, train.pairs)
     labels = np.asarray(train.labels)
     plan = [batch for _ in range(epochs) for _, batch in _batches(specimen, encodings, labels, budget, rng)]
@@ -257,10 +268,11 @@ def _train(classifier, specimen, train, rng, epochs: int, rates, budget: int, mi
         for module in classifier.modules():
             if isinstance(module, nn.Dropout):
                 module.eval()
-    parts = zip((classifier.encoder, classifier.head), rates, strict=True)
-    groups = [{"params": trainable(part), "lr": rate} for part, rate in parts if trainable(part)]
-    feed = iter(plan)
-    return descend(groups, lambda: classification_loss(classifier, next(feed)).mean(), len(plan))
+    encoder = set(classifier.encoder.parameters())
+    parts = trainable(classifier.encoder), [own for own in trainable(classifier) if own not in encoder]
+    groups = [{"params": part, "lr": rate} for part, rate in zip(parts, rates, strict=True) if part]
+    feed, loss_of = iter(plan), objective(classifier)
+    return descend(groups, lambda: loss_of(next(feed)).mean(), len(plan))
 
 
 def _train_head(head: nn.Linear, features: Tensor, labels, rng, epochs: int, rate: float) -> np.ndarray:

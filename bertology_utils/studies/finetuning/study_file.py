@@ -22,6 +22,7 @@ from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.models import Specimen, load, twin
 from bertology_utils.provenance import hardware
 from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
+from bertology_utils.studies.finetuning.tricks import SIZES, stages, tricks
 from bertology_utils.tuning import comparisons
 from bertology_utils.tuning.changes import representation_change
 from bertology_utils.tuning.classification_tasks import GRADED, examples
@@ -42,7 +43,9 @@ ADAPTERS = "adapters"  # one frozen body that serves several tasks; an arm is a 
 SERVED = (*TASKS, BESIDE[0])
 WAYS = ("adapter", "full")
 MOVED = "moved layers"  # voice, and how far each layer's sentence vectors went
-ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED)
+TRICKED = {f"tricks on {size}": size for size in SIZES}  # ways to tune, on so many examples
+STAGED = "stages"  # tuned on another task before
+ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED, *TRICKED, STAGED)
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,8 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
     """The lines of one row and seed."""
     about = {"hardware": hardware(), "date": datetime.now(UTC).date().isoformat()}
     began, made = time.process_time(), []
-    lines = {LUCK: _luck, ADAPTERS: _served, MOVED: _moved}.get(name, partial(_arms, name))
+    known = {LUCK: _luck, ADAPTERS: _served, MOVED: _moved, STAGED: _staged}
+    lines = (known | dict.fromkeys(TRICKED, partial(_tricked, name))).get(name, partial(_arms, name))
     for start, arm, scores, more in lines(specimen, seed, plan):
         values = " ".join(f"{value:.4f}" for value in more)
         items = plan.asked if name in (LUCK, MOVED) else plan.test
@@ -197,6 +201,18 @@ def _moved(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
         run = finetune(own, train, test, FIRST_SEED + seed, epochs=plan.epochs, budget=128)
         change = representation_change(own, [run.specimen], test.sentences)  # (layers + 1, 1, sentences)
         yield start, MOVED, [run.accuracy], change.mean((1, 2))
+
+
+def _tricked(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    for start, own in _with_control(specimen, name, seed, plan):
+        for arm, score in tricks(own, FIRST_SEED + seed, TRICKED[name], plan.test):
+            yield start, arm, [score], []
+
+
+def _staged(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    for start, own in _with_control(specimen, STAGED, seed, plan):
+        for arm, score in stages(own, FIRST_SEED + seed, plan.test):
+            yield start, arm, [score], []
 
 
 def _with_control(specimen: Specimen, name: str, seed: int, plan: Plan) -> Iterator[tuple[str, Specimen]]:
