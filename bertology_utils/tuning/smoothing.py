@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from bertology_utils.tuning.training import Classifier, classification_loss
+from bertology_utils.tuning.training import Classifier, answer_losses, classification_loss
 
 Batch = Mapping[str, Tensor]
 STEPS = 2  # of ascent in FreeLB
@@ -69,22 +69,24 @@ class Smart:
     def __call__(self, batch: Batch) -> Tensor:
         self._follow()
         inputs = {name: values for name, values in batch.items() if name != "labels"}
+        dropout = torch.get_rng_state()
         logits = self.classifier(**inputs)
         with torch.no_grad():
             before = self.earlier(**inputs)
-        near = divergence(logits, before)
-        return (
-            _loss(logits, batch["labels"])
-            + self.smoothness * self._roughness(batch, inputs, logits)
-            + (self.proximity * near)
-        )
+        loss = answer_losses(logits, batch["labels"]) + self.proximity * divergence(logits, before)
+        return loss + self.smoothness * self._roughness(batch, logits, dropout)
 
-    def _roughness(self, batch: Batch, inputs: Batch, logits: Tensor) -> Tensor:
+    def _roughness(self, batch: Batch, logits: Tensor, dropout: Tensor) -> Tensor:
+        """How far a shift moves the answers; dropout hides the same numbers with and without it."""
         shift = _noise(self.classifier, batch, NOISE * self.length).requires_grad_()
+        moved = divergence(self._shifted(batch, shift, dropout), logits.detach())
+        (uphill,) = torch.autograd.grad(moved.sum(), shift)
+        return divergence(self._shifted(batch, REACH * self.length * _direction(uphill), dropout), logits)
+
+    def _shifted(self, batch: Batch, shift: Tensor, dropout: Tensor) -> Tensor:
+        torch.set_rng_state(dropout)
         with shifted(self.classifier.encoder, shift):
-            (uphill,) = torch.autograd.grad(divergence(self.classifier(**inputs), logits.detach()).sum(), shift)
-        with shifted(self.classifier.encoder, REACH * self.length * _direction(uphill)):
-            return divergence(self.classifier(**inputs), logits)
+            return self.classifier(**{name: values for name, values in batch.items() if name != "labels"})
 
     @torch.no_grad()
     def _follow(self) -> None:
@@ -98,12 +100,6 @@ def divergence(one: Tensor, other: Tensor) -> Tensor:
         return (one - other)[:, 0] ** 2
     p, q = one.log_softmax(-1), other.log_softmax(-1)
     return ((p.exp() - q.exp()) * (p - q)).sum(-1)
-
-
-def _loss(logits: Tensor, labels: Tensor) -> Tensor:
-    if logits.shape[-1] == 1:
-        return (logits[:, 0] - labels) ** 2
-    return nn.functional.cross_entropy(logits, labels, reduction="none")
 
 
 def _mean_length(encoder: nn.Module) -> float:

@@ -114,10 +114,14 @@ def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor
     Fits `heads.head_importance`.
     """
     inputs = {key: value for key, value in batch.items() if key != "labels"}
-    logits = model(**inputs)
+    return answer_losses(model(**inputs), batch["labels"])
+
+
+def answer_losses(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy of each answer, or its squared error where one grade is put out: (batch, outputs) -> (batch,)."""
     if logits.shape[-1] == 1:
-        return (logits[:, 0] - batch["labels"]) ** 2
-    return nn.functional.cross_entropy(logits, batch["labels"], reduction="none")
+        return (logits[:, 0] - labels) ** 2
+    return nn.functional.cross_entropy(logits, labels, reduction="none")
 
 
 Objective = Callable[[Classifier], Callable[[Mapping[str, Tensor]], Tensor]]  # classifier -> (batch -> losses)

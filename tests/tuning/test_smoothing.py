@@ -92,11 +92,20 @@ def test_smarts_shift_moves_answers_more_than_noise_of_its_length(classifier, ba
     torch.manual_seed(0)
     inputs = {name: values for name, values in batch.items() if name != "labels"}
     smart, logits = Smart(classifier), classifier(**inputs)
-    found = smart._roughness(batch, inputs, logits).mean()
+    found = smart._roughness(batch, logits, torch.get_rng_state()).mean()
     noise = smoothing._noise(classifier, batch, 1.0)
     shift = smoothing.REACH * smart.length * smoothing._direction(noise)
     with shifted(classifier.encoder, shift):
         assert found > divergence(classifier(**inputs), logits).mean()
+
+
+def test_what_dropout_hides_is_no_roughness(classifier, batch, monkeypatch):
+    monkeypatch.setattr(smoothing, "REACH", 0.0)
+    classifier.train()
+    assert any(isinstance(own, torch.nn.Dropout) and own.p > 0 for own in classifier.modules())
+    smart, dropout = Smart(classifier), torch.get_rng_state()
+    logits = classifier(**{name: values for name, values in batch.items() if name != "labels"})
+    assert (smart._roughness(batch, logits, dropout).abs() < 1e-6).all()
 
 
 @pytest.mark.parametrize("objective", [freelb, Smart])

@@ -22,7 +22,7 @@ from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.models import Specimen, load, twin
 from bertology_utils.provenance import hardware
 from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
-from bertology_utils.studies.finetuning.tricks import SIZES, stages, tricks
+from bertology_utils.studies.finetuning.tricks import LEARNT, SIZES, stages, tricks
 from bertology_utils.tuning import comparisons
 from bertology_utils.tuning.changes import representation_change
 from bertology_utils.tuning.classification_tasks import GRADED, examples
@@ -152,15 +152,23 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
     """The lines of one row and seed."""
     about = {"hardware": hardware(), "date": datetime.now(UTC).date().isoformat()}
     began, made = time.process_time(), []
-    known = {LUCK: _luck, ADAPTERS: _served, MOVED: _moved, STAGED: _staged}
-    lines = (known | dict.fromkeys(TRICKED, partial(_tricked, name))).get(name, partial(_arms, name))
+    special = {LUCK: _luck, ADAPTERS: _served, MOVED: _moved}
+    special |= dict.fromkeys((*TRICKED, STAGED), partial(_compared, name))
+    lines = special.get(name, partial(_arms, name))
     for start, arm, scores, more in lines(specimen, seed, plan):
         values = " ".join(f"{value:.4f}" for value in more)
-        items = plan.asked if name in (LUCK, MOVED) else plan.test
+        items = _items(name, arm, plan)
         score, seconds = round(float(np.mean(scores)), 4), round(time.process_time() - began, 1)
         made.append(Unit(specimen.identity, name, seed, start, arm, score, items, values, seconds, **about))
         began = time.process_time()
     return made
+
+
+def _items(name: str, arm: str, plan: Plan) -> int:
+    """How many items a line's score is of."""
+    if name in TRICKED and arm.endswith(LEARNT):
+        return TRICKED[name]
+    return plan.asked if name in (LUCK, MOVED) else plan.test
 
 
 Line = tuple[str, str, Sequence[float], Sequence[float]]  # start, arm, scores and values
@@ -203,15 +211,11 @@ def _moved(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
         yield start, MOVED, [run.accuracy], change.mean((1, 2))
 
 
-def _tricked(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+def _compared(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
     for start, own in _with_control(specimen, name, seed, plan):
-        for arm, score in tricks(own, FIRST_SEED + seed, TRICKED[name], plan.test):
-            yield start, arm, [score], []
-
-
-def _staged(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
-    for start, own in _with_control(specimen, STAGED, seed, plan):
-        for arm, score in stages(own, FIRST_SEED + seed, plan.test):
+        given = own, FIRST_SEED + seed
+        found = stages(*given, plan.test) if name == STAGED else tricks(*given, TRICKED[name], plan.test)
+        for arm, score in found:
             yield start, arm, [score], []
 
 

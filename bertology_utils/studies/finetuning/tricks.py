@@ -2,10 +2,11 @@
 study.
 
 Depends on `training`, `smoothing` and `all_layers` for the ways to tune, and on `classification_tasks`. Every way gets
-the same examples, steps and test; those that see an input twice or more in a step take as much longer.
+the same examples and test, and all but a head on frozen vectors the same steps; those that see an input twice or more
+in a step take as much longer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -22,7 +23,7 @@ TRICKS = (PLAIN, "frozen", "lower half frozen", "adapters", "top drawn anew", MI
 ASKED = (*TASKS, "paraphrase")
 SIZES = (12, 40, 160)  # training examples: of 40, most ways already learn voice and tense
 SEEN = 240  # examples that a run sees at least: few ones more often
-MIXED = 0.7  # share of weights that mixout puts back, in the middle of the study's .5 to .9
+MIXED = 0.7  # share of weights that mixout puts back
 MISSPELT, LEARNT = "misspelt", "training"  # what else a run is asked
 STAGES = {  # target: the first stages that it is tried after, each with many examples
     "paraphrase": ("entailment", "topic"),  # phang2019sentence: a related task, and one that is not
@@ -91,7 +92,7 @@ def _score(run: FineTuned, asked: Examples) -> float:
     return task_score(predict(run.classifier, run.specimen, asked), asked)
 
 
-def _tuned(specimen: Specimen, train: Examples, test: Examples, seed: int, **how: Mapping[str, Any]) -> FineTuned:
+def _tuned(specimen: Specimen, train: Examples, test: Examples, seed: int, **how: Any) -> FineTuned:
     epochs = max(3, SEEN // len(train))
     pool = "pair" if train.pairs else "mean"
     return finetune(specimen, train, test, seed, epochs=epochs, budget=128, pool=pool, **how)
