@@ -99,6 +99,14 @@ def tiny(tiny_folder):
     return load(str(tiny_folder))
 
 
+@pytest.fixture(autouse=True)
+def _tiny_as_before(request):
+    """Fails the test that leaves the shared network drawing dropout, and not some later one."""
+    yield
+    if "tiny" in request.fixturenames:
+        assert not any(module.training for module in request.getfixturevalue("tiny").model.modules())
+
+
 @pytest.fixture(scope="session")
 def tiny_eager(tiny_folder):
     from bertology_utils.models import load

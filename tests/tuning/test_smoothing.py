@@ -1,5 +1,7 @@
 """FreeLB and SMART beside their definitions."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,7 @@ from bertology_utils.tuning.training import Classifier, batches, classification_
 @pytest.fixture
 def classifier(tiny):
     torch.manual_seed(0)
-    made = Classifier(tiny.encoder, 2)
+    made = Classifier(deepcopy(tiny.encoder), 2)  # the tests train it; the shared one stays as it is
     torch.nn.init.normal_(made.head.weight)  # as after some training: answers that a shift moves
     return made.eval()
 
