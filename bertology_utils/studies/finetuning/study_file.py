@@ -22,7 +22,7 @@ from bertology_utils.files import read_rows, updating, write_rows
 from bertology_utils.models import Specimen, load, twin
 from bertology_utils.provenance import hardware
 from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
-from bertology_utils.studies.finetuning.tricks import LEARNT, SIZES, stages, tricks
+from bertology_utils.studies.finetuning.tricks import LEARNT, SIZES, many_starts, stages, tricks
 from bertology_utils.tuning import comparisons
 from bertology_utils.tuning.changes import representation_change
 from bertology_utils.tuning.classification_tasks import GRADED, examples
@@ -45,16 +45,18 @@ WAYS = ("adapter", "full")
 MOVED = "moved layers"  # voice, and how far each layer's sentence vectors went
 TRICKED = {f"tricks on {size}": size for size in SIZES}  # ways to tune, on so many examples
 STAGED = "stages"  # tuned on another task before
-ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED, *TRICKED, STAGED)
+STARTED = "many starts"  # runs on few sentences, scored early and at the end
+ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED, *TRICKED, STAGED, STARTED)
+FEW_ASKED = (LUCK, MOVED, *TRICKED, STAGED, STARTED)  # rows of `Plan.asked` test sentences
 
 
 @dataclass(frozen=True)
 class Plan:
     """Examples of a task to train and to score, passes over them, and random heads on frozen vectors.
 
-    few, asked: sentences to train and to score where starts and orders are crossed, `crossed` of each. passes: of
-    adapters and of the tuned copies that they are set against. controls: the first seeds, in which rows of one start
-    have a random one too.
+    few: sentences to train where starts and orders are crossed, `crossed` of each. asked: to score in `FEW_ASKED`.
+    passes: of adapters and of the tuned copies that they are set against. controls: the first seeds, in which rows of
+    one start have a random one too.
     """
 
     train: int = 160
@@ -65,7 +67,7 @@ class Plan:
     asked: int = 192
     crossed: int = 4
     passes: int = 6
-    controls: int = 3
+    controls: int = 5
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ class Unit:
 
     start: what the encoder began with; empty where there is none. score: of `items` test items, as benchmarks score
     them. values: of untrained heads the score of each; of a grid its accuracies, start after start; of chance the
-    `comparisons.chance_spreads`, in their order; of moved layers 1 - cosine of sentence vectors before and after, from
-    the embeddings on. Raises ValueError where these are no numbers.
+    `comparisons.chance_spreads`, in their order; of many starts one score a start; of moved layers 1 - cosine of
+    sentence vectors before and after, from the embeddings on. Raises ValueError where these are no numbers.
     """
 
     model: str
@@ -152,7 +154,7 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
     """The lines of one row and seed."""
     about = {"hardware": hardware(), "date": datetime.now(UTC).date().isoformat()}
     began, made = time.process_time(), []
-    special = {LUCK: _luck, ADAPTERS: _served, MOVED: _moved}
+    special = {LUCK: _luck, ADAPTERS: _served, MOVED: _moved, STARTED: _started}
     special |= dict.fromkeys((*TRICKED, STAGED), partial(_compared, name))
     lines = special.get(name, partial(_arms, name))
     for start, arm, scores, more in lines(specimen, seed, plan):
@@ -168,7 +170,7 @@ def _items(name: str, arm: str, plan: Plan) -> int:
     """How many items a line's score is of."""
     if name in TRICKED and arm.endswith(LEARNT):
         return TRICKED[name]
-    return plan.asked if name in (LUCK, MOVED) else plan.test
+    return plan.asked if name in FEW_ASKED else plan.test
 
 
 Line = tuple[str, str, Sequence[float], Sequence[float]]  # start, arm, scores and values
@@ -214,9 +216,15 @@ def _moved(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
 def _compared(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
     for start, own in _with_control(specimen, name, seed, plan):
         given = own, FIRST_SEED + seed
-        found = stages(*given, plan.test) if name == STAGED else tricks(*given, TRICKED[name], plan.test)
+        found = stages(*given, plan.asked) if name == STAGED else tricks(*given, TRICKED[name], plan.asked)
         for arm, score in found:
             yield start, arm, [score], []
+
+
+def _started(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    for task in TASKS:
+        for arm, scores in many_starts(specimen, task, FIRST_SEED + seed, plan.asked).items():
+            yield PRETRAINED, f"{task} {arm}", scores, scores
 
 
 def _with_control(specimen: Specimen, name: str, seed: int, plan: Plan) -> Iterator[tuple[str, Specimen]]:

@@ -1,22 +1,33 @@
-"""What is said to tune better than plain tuning, on few examples and on more: the rows `tricks` and `stages` of the
-study.
+"""What is said to tune better than plain tuning, on few examples and on more: the rows `tricks`, `stages` and `many
+starts` of the study.
 
 Depends on `training`, `smoothing` and `all_layers` for the ways to tune, and on `classification_tasks`. Every way gets
 the same examples and test, and all but a head on frozen vectors the same steps; those that see an input twice or more
 in a step take as much longer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any
+
+from torch import Tensor
 
 from bertology_utils.models import Specimen
 from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
 from bertology_utils.tuning.all_layers import Hire, Sesame
 from bertology_utils.tuning.classification_tasks import examples
 from bertology_utils.tuning.smoothing import Smart, freelb
-from bertology_utils.tuning.training import Examples, FineTuned, finetune, predict, task_score
+from bertology_utils.tuning.training import (
+    Classifier,
+    Examples,
+    FineTuned,
+    classification_loss,
+    finetune,
+    predict,
+    task_score,
+)
 
 PLAIN, MIXOUT, FREELB, SMART, HIRE, SESAME = "plain", "mixout", "FreeLB", "SMART", "HIRE", "SesameBERT"
 TRICKS = (PLAIN, "frozen", "lower half frozen", "adapters", "top drawn anew", MIXOUT, FREELB, SMART, HIRE, SESAME)
@@ -29,7 +40,9 @@ STAGES = {  # target: the first stages that it is tried after, each with many ex
     "paraphrase": ("entailment", "topic"),  # phang2019sentence: a related task, and one that is not
     "agreeing number": ("number",),  # garg2020tanda: the same question of other sentences
 }
-FIRST_STAGE, SECOND_STAGE = 640, 40  # examples
+FIRST_STAGE, SECOND_STAGE = 640, 12  # examples
+STARTS, FEW, SEEN_EARLY = 8, 12, 72  # runs begun (dodge2020finetuning), their examples; seen before the first look
+EARLY, CHOICE, ASKED_LAST = "early", "development", "test"  # the scores of a start
 Scores = Iterator[tuple[str, float]]  # what was asked, and its score
 
 
@@ -57,8 +70,8 @@ def tricks(specimen: Specimen, seed: int, size: int, test: int) -> Scores:
         for trick in TRICKS:
             run = _tuned(specimen, train, asked, seed, **options(trick, specimen))
             yield f"{task} {trick}", task_score(run.probabilities, asked)
-            yield f"{task} {trick} {MISSPELT}", _score(run, wrong)
-            yield f"{task} {trick} {LEARNT}", _score(run, train)
+            yield f"{task} {trick} {MISSPELT}", _score(run.classifier, specimen, wrong)
+            yield f"{task} {trick} {LEARNT}", _score(run.classifier, specimen, train)
 
 
 def stages(specimen: Specimen, seed: int, test: int) -> Scores:
@@ -71,6 +84,38 @@ def stages(specimen: Specimen, seed: int, test: int) -> Scores:
             yield first, learnt.accuracy
             second = _tuned(learnt.specimen, train, asked, seed)
             yield f"{target} after {first}", task_score(second.probabilities, asked)
+
+
+def many_starts(specimen: Specimen, task: str, seed: int, test: int) -> dict[str, list[float]]:
+    """Accuracies of `STARTS` runs that differ in start and order: {EARLY, CHOICE, ASKED_LAST: one a run}.
+
+    EARLY is of `test` development sentences after `SEEN_EARLY` examples, CHOICE of them at the end, ASKED_LAST of as
+    many others.
+    """
+    train, new = examples(task, FEW, seed), examples(task, 2 * test, seed, "test")
+    development, asked = (Examples(new.sentences[own], new.labels[own]) for own in (slice(test), slice(test, None)))
+    found: dict[str, list[float]] = {EARLY: [], CHOICE: [], ASKED_LAST: []}
+    for start in range(STARTS * seed, STARTS * (seed + 1)):
+        look = partial(_looking, lambda run: found[EARLY].append(_score(run, specimen, development)))
+        run = _tuned(specimen, train, asked, start, objective=look)
+        found[CHOICE].append(_score(run.classifier, specimen, development))
+        found[ASKED_LAST].append(run.accuracy)
+    return found
+
+
+def _looking(look: Callable[[Classifier], None], classifier: Classifier) -> Callable[[Mapping[str, Tensor]], Tensor]:
+    """The objective of plain tuning, which has a look at the classifier after `SEEN_EARLY` examples."""
+    seen = 0
+
+    def losses(batch: Mapping[str, Tensor]) -> Tensor:
+        nonlocal seen
+        if seen == SEEN_EARLY:
+            look(classifier)
+            classifier.train()
+        seen += len(batch["labels"])
+        return classification_loss(classifier, batch)
+
+    return losses
 
 
 def misspelt(given: Examples, seed: int) -> Examples:
@@ -88,8 +133,8 @@ def _misspelt(words: list[str], random: Random) -> list[str]:
     return words
 
 
-def _score(run: FineTuned, asked: Examples) -> float:
-    return task_score(predict(run.classifier, run.specimen, asked), asked)
+def _score(classifier: Classifier, specimen: Specimen, asked: Examples) -> float:
+    return task_score(predict(classifier, specimen, asked), asked)
 
 
 def _tuned(specimen: Specimen, train: Examples, test: Examples, seed: int, **how: Any) -> FineTuned:

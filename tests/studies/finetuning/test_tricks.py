@@ -48,6 +48,17 @@ def test_a_second_stage_begins_with_what_the_first_one_left(tiny, quick, monkeyp
     assert [own is tiny for own in began] == [True, True, False, True, False, True, True, False]
 
 
+def test_every_start_is_scored_early_and_at_its_end(tiny, quick, monkeypatch):
+    monkeypatch.setattr(tricks, "SEEN", 24)
+    monkeypatch.setattr(tricks, "SEEN_EARLY", 12)
+    monkeypatch.setattr(tricks, "STARTS", 2)
+    found = tricks.many_starts(tiny, "voice", 3, 6)
+    assert {name: len(scores) for name, scores in found.items()} == {"early": 2, "development": 2, "test": 2}
+    train, asked = examples("voice", tricks.FEW, 3), examples("voice", 12, 3, "test")
+    alone = finetune(tiny, train, asked, 7, epochs=3, budget=128)  # a look disturbs no run; start 7 is seed 3's second
+    assert found["test"][1] == alone.correct[6:].mean() and found["development"][1] == alone.correct[:6].mean()
+
+
 def test_one_word_is_misspelt_and_its_ends_stay():
     given = examples("topic", 30)
     wrong = tricks.misspelt(given, 1)
