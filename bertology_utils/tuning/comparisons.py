@@ -6,6 +6,7 @@ knows no claim. Scores are booleans over test items, with a leading axis of seed
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -260,3 +261,20 @@ def best_of(scores: Sequence[float]) -> np.ndarray:
     share = np.arange(count + 1) / count
     draws = np.arange(1, count + 1)[:, None]
     return ((share[1:] ** draws - share[:-1] ** draws) * ordered).sum(1)
+
+
+def stopped_early(early: np.ndarray, choice: np.ndarray, asked: np.ndarray, kept: int, whole: int) -> dict[str, float]:
+    """What the run is expected to score on test items that is chosen on development items; each (runs,).
+
+    stopped: chosen among the `kept` runs that scored best early; blind: among any `kept`; whole: among any `whole`
+    runs; best: among all (dodge2020finetuning).
+    """
+
+    def chosen(runs: Sequence[int]) -> float:
+        return float(asked[max(runs, key=choice.__getitem__)])
+
+    def any_of(count: int) -> float:
+        return float(np.mean([chosen(runs) for runs in combinations(range(len(asked)), count)]))
+
+    best_early = np.argsort(-early, kind="stable")[:kept]
+    return {"stopped": chosen(best_early), "blind": any_of(kept), "whole": any_of(whole), "best": any_of(len(asked))}

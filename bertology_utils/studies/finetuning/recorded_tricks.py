@@ -1,0 +1,121 @@
+"""The recorded rows `tricks on ...`, `stages` and `many starts`: ways to tune against plain tuning.
+
+Depends on `recorded` for the lines and on `tricks` for what they are of. A sample has one value a seed, of a way the
+mean over its four tasks; an untrained specimen is the first random start.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from bertology_utils.models import Specimen
+from bertology_utils.samples import per_seed
+from bertology_utils.studies.finetuning.conditions import TASKS
+from bertology_utils.studies.finetuning.recorded import Recorded, Samples
+from bertology_utils.studies.finetuning.study_file import PRETRAINED, STAGED, STARTED, TRICKED
+from bertology_utils.studies.finetuning.tricks import (
+    ASKED,
+    ASKED_LAST,
+    CHOICE,
+    EARLY,
+    FREELB,
+    HIRE,
+    LEARNT,
+    MISSPELT,
+    MIXOUT,
+    PLAIN,
+    SESAME,
+    SMART,
+    STAGES,
+    TRICKS,
+)
+from bertology_utils.tuning.comparisons import stopped_early
+
+JUDGED = next(iter(TRICKED))  # row: the claims are of the fewest examples
+NAMED = {PLAIN: "plain", MIXOUT: "mixout", FREELB: "freelb", SMART: "smart", HIRE: "hire", SESAME: "sesame"}
+KEPT, WHOLE = 2, 4  # of eight runs: those that go on after 0.3 of their steps, and whole ones of the same price
+
+
+class Tricks(Recorded):
+    """What the file says of ways to tune."""
+
+    def ways(self, specimen: Specimen) -> Samples:
+        """Of each way that a claim names, on twelve examples: its score as `mixout`, on misspelt sentences as
+        `mixout_misspelt`, what misspelling costs as `mixout_lost`, and by how much training sentences score better as
+        `mixout_gap`. Raises NotAskable as `conditions`.
+        """
+        place, found = self._place_of_two(specimen), {}
+        for way, name in NAMED.items():
+            clean, wrong, learnt = (self._over_tasks(place, JUDGED, way, more) for more in ("", MISSPELT, LEARNT))
+            own = {"": clean, "_misspelt": wrong, "_lost": clean - wrong, "_gap": learnt - clean}
+            found |= {name + ending: values for ending, values in own.items()}
+        return found
+
+    def stages(self, specimen: Specimen) -> Samples:
+        """One stage and two. STILTs: direct, after_related, after_unrelated, related_learnt (phang2019sentence); TANDA:
+        one_stage, two_stages, general_learnt (garg2020tanda). Raises NotAskable as `conditions`.
+        """
+        (target, (related, unrelated)), (other, (general,)) = STAGES.items()
+        arms = {
+            "direct": target,
+            "after_related": f"{target} after {related}",
+            "after_unrelated": f"{target} after {unrelated}",
+            "related_learnt": related,
+            "one_stage": other,
+            "two_stages": f"{other} after {general}",
+            "general_learnt": general,
+        }
+        place = self._place_of_two(specimen)
+        return {name: self._of_seeds(place, STAGED, [arm]) for name, arm in arms.items()}
+
+    def starts(self, specimen: Specimen, blind: bool = False) -> Samples:
+        """`comparisons.stopped_early` of eight runs, two of which go on: stopped, whole, best, means over the tasks.
+
+        blind: the two that go on are any, the control. Raises NotAskable as `conditions`.
+        """
+        model = specimen.identity
+        arms = [f"{task} {arm}" for task in TASKS for arm in (EARLY, CHOICE, ASKED_LAST)]
+        seeds = self._common(model, product([STARTED], [PRETRAINED], arms))
+        lines = [self._lines(model, STARTED, PRETRAINED, arm, seeds) for arm in arms]
+        scores = np.array([[line.numbers for line in own] for own in lines])  # (tasks x 3, seeds, runs)
+        by_task = scores.reshape(len(TASKS), 3, *scores.shape[1:])
+        found = [[stopped_early(*own, KEPT, WHOLE) for own in task.swapaxes(0, 1)] for task in by_task]
+        mean = {name: np.mean([[own[name] for own in task] for task in found], 0) for name in found[0][0]}
+        stopped = mean.pop("blind") if blind else mean["stopped"]
+        items = self._items(model, STARTED) * len(TASKS)
+        mean = {"stopped": stopped, "whole": mean["whole"], "best": mean["best"]}
+        return {name: per_seed(values, items) for name, values in mean.items()}
+
+    # ------------------------------------------------------------ what a page shows
+
+    def worth(self) -> dict[str, dict[str, np.ndarray]]:
+        """{way and how often the time of plain tuning it takes: {examples: points over plain, one a seed}}.
+
+        The best way on the fewest examples stands first.
+        """
+        gains = {way: {f"{size} examples": self._gain(row, way) for row, size in TRICKED.items()} for way in TRICKS[1:]}
+        order = sorted(gains, key=lambda way: -next(iter(gains[way].values())).mean())
+        return {f"{way} ({self._time(way):.1f} ×)": gains[way] for way in order}
+
+    def _gain(self, row: str, way: str) -> np.ndarray:
+        place = self.named, PRETRAINED
+        return 100 * (self._over_tasks(place, row, way) - self._over_tasks(place, row, PLAIN))
+
+    def _time(self, way: str) -> float:
+        """Seconds to tune and to answer, over those of plain tuning."""
+        lines = self.frame[(self.frame["model"] == self.named) & (self.frame["task"] == JUDGED)]
+        taken = [lines[lines["arm"].isin([f"{task} {own}" for task in ASKED])]["seconds"].sum() for own in (way, PLAIN)]
+        return float(taken[0] / taken[1])
+
+    # ------------------------------------------------------------ the lines
+
+    def _over_tasks(self, place: tuple[str, str], row: str, way: str, more: str = "") -> np.ndarray:
+        return self._of_seeds(place, row, [f"{task} {way} {more}".strip() for task in ASKED])
+
+    def _of_seeds(self, place: tuple[str, str], row: str, arms: Sequence[str]) -> np.ndarray:
+        """The mean of some arms of a model and start, one value a seed."""
+        model, start = place
+        seeds = self._common(model, product([row], [start], arms))
+        scores = np.mean([self._column(model, row, start, arm, seeds) for arm in arms], 0)
+        return per_seed(scores, self._items(model, row) * len(arms))
