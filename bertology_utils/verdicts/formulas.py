@@ -1,16 +1,17 @@
 """The language of predictions: comparisons of arithmetic over the means of named samples. Depends on `estimation`.
 
 `best_layer > chain by 0.05 and best_layer > layer_0` is read with Python's own parser restricted to names, numbers,
-+ - * /, abs(), min(), max(), < and >, and `and`. Each comparison is a clause. `by` names the smallest effect that would
-matter; `a > b + 0.05` is another way to write it. Formulas with abs(), min() and max() are taken apart into smooth
-pieces: the interval of the least of several values follows from theirs, with Bonferroni's correction where one of
-several ends would do.
++ - * /, abs(), min(), max(), median() of three, < and >, and `and`. Each comparison is a clause. `by` names the
+smallest effect that would matter; `a > b + 0.05` is another way to write it. Formulas with functions are taken apart
+into smooth pieces: the interval of the least of several values follows from theirs, with Bonferroni's correction where
+one of several ends would do. The median of three is the largest of the least of each two.
 """
 
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -59,6 +60,9 @@ def piecewise(node: ast.expr, means: Mapping[str, float]) -> Piece:
         case ast.Call(func=ast.Name(id="abs"), args=[inner]):
             piece = piecewise(inner, means)
             return Extreme("max", (piece, _combined(ast.Sub, Linear(0.0), piece, node)))
+        case ast.Call(func=ast.Name(id="median"), args=args):
+            pairs = combinations([piecewise(argument, means) for argument in args], 2)
+            return Extreme("max", tuple(Extreme("min", pair) for pair in pairs))
         case ast.Call(func=ast.Name(id=kind), args=args):
             return Extreme(kind, tuple(piecewise(argument, means) for argument in args))
     raise AssertionError(f"unchecked expression {ast.dump(node)}")
@@ -164,7 +168,7 @@ class Clause:
     def names(self) -> set[str]:
         """The samples that the clause compares."""
         nodes = [node for side in (self.left, self.right) for node in ast.walk(side)]
-        return {node.id for node in nodes if isinstance(node, ast.Name)} - set(FUNCTIONS)
+        return {node.id for node in nodes if isinstance(node, ast.Name)} - {*FUNCTIONS, "median"}
 
     def sides(self, means: Mapping[str, float]) -> tuple[float, float]:
         """Values of the sides as written, left then right, without the smallest effect."""
@@ -240,7 +244,10 @@ def _check(node: ast.expr, text: str) -> None:
             _check(operand, text)
         case ast.Call(func=ast.Name(id="abs"), args=[argument], keywords=[]):
             _check(argument, text)
-        case ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_] as args, keywords=[]):
+        case (
+            ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_] as args, keywords=[])
+            | ast.Call(func=ast.Name(id="median"), args=[_, _, _] as args, keywords=[])
+        ):
             for argument in args:
                 _check(argument, text)
         case _:

@@ -82,6 +82,13 @@ def test_far_options_do_not_matter_but_for_their_share(arrays):
     assert largest.high() == alone.high() and largest.low() == alone.low(ALPHA / 2) < alone.low()
 
 
+def test_two_of_three_is_their_median(arrays):
+    short = bounds("median(a, b, min(c, d))", arrays)
+    long = bounds("max(min(a, b), min(a, min(c, d)), min(b, min(c, d)))", arrays)
+    assert (short.low(), short.high()) == (long.low(), long.high())
+    assert built("median(a, b, c)", {"a": 3.0, "b": 1.0, "c": 2.0}).value == 2
+
+
 def test_an_absence_is_shown_by_two_one_sided_tests(arrays):
     absence, both = bounds("abs(a - b)", arrays), bounds("a - b", arrays)
     assert absence.high() == pytest.approx(max(both.high(), -both.low()))
