@@ -12,6 +12,7 @@ STUDIES = {
     "table1": "every row of Table 1, re-enacted",
     "subnetworks": "good, random and bad networks inside a tuned one",
     "finetuning": "pre-trained and random starts, tuned and frozen, and the luck of starts and orders",
+    "sizes": "the rungs of the ladder, taught pairs with a shortcut",
 }
 TOLD = "; ".join(f"{name}: {what}" for name, what in STUDIES.items()) + "."
 
@@ -25,7 +26,7 @@ def study(
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Seeds at a time, a core each.")] = 2,
     again: Annotated[bool, typer.Option("--again", help="Measure what is there already too.")] = False,
     model: Annotated[
-        str, typer.Option("--model", "-m", help="The model; of Table 1 the teacher, and the file keeps those of one.")
+        str, typer.Option("--model", "-m", help="The model; of Table 1 the teacher. Of sizes the rows are the models.")
     ] = DEFAULT_MODEL,
     root: Root = None,
 ) -> None:
@@ -42,6 +43,10 @@ def study(
         from bertology_utils.studies.finetuning import study_file as units
 
         chosen, plan = [units.known_row(row) for row in rows or units.ROWS], units.Plan()
+    elif name == "sizes":
+        from bertology_utils.studies.generalization import larger_models as units
+
+        chosen, plan = [units.known_row(row) for row in rows or units.rungs()], units.Plan()
     else:
         from bertology_utils.studies.overparametrization import lottery
         from bertology_utils.studies.overparametrization import networks_file as units
