@@ -6,7 +6,7 @@ the same kind would differ by. A run continues the file; a line is one condition
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -47,6 +47,7 @@ TRICKED = {f"tricks on {size}": size for size in SIZES}  # ways to tune, on so m
 STAGED = "stages"  # tuned on another task before
 STARTED = "many starts"  # runs on few sentences, scored early and at the end
 ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED, *TRICKED, STAGED, STARTED)
+TOLD = 16  # scores of a row that are printed
 FEW_ASKED = (LUCK, MOVED, *TRICKED, STAGED, STARTED)  # rows of `Plan.asked` test sentences
 
 
@@ -258,8 +259,8 @@ def _of_seed(path: Path, model: str, plan: Plan, seed: int, rows: Sequence[str])
 
 
 def _told(found: Sequence[Unit]) -> str:
-    scores: Mapping[str, float] = {f"{unit.start} {unit.arm}".strip(): unit.score for unit in found}
-    return ", ".join(f"{name} {score:.3f}" for name, score in scores.items())
+    told = [f"{unit.start} {unit.arm} {unit.score:.3f}".strip() for unit in found[:TOLD]]
+    return ", ".join(told) + (f" and {len(found) - TOLD} more" if len(found) > TOLD else "")
 
 
 def study(path: Path, todo: Sequence[tuple[str, int]], model: str, plan: Plan, jobs: int = 2) -> None:
