@@ -286,8 +286,12 @@ def mask_tokens(
     """
     maskable = (input_ids != special.pad) & (input_ids != special.cls) & (input_ids != special.sep)
     chosen = (torch.rand(input_ids.shape, generator=rng) < MASK_SHARE) & maskable
+    return corrupt(input_ids, chosen, special, rng), torch.where(chosen, input_ids, IGNORED)
+
+
+def corrupt(input_ids: torch.Tensor, chosen: torch.Tensor, special: SpecialIds, rng: torch.Generator) -> torch.Tensor:
+    """Of the chosen pieces 80 % become [MASK], 10 % a random piece, 10 % stay (devlin2019bert); all (batch, pieces)."""
     fate = torch.rand(input_ids.shape, generator=rng)
     random_ids = torch.randint(5, special.vocabulary_size, input_ids.shape, generator=rng)
     corrupted = torch.where(chosen & (fate < 0.8), special.mask, input_ids)
-    corrupted = torch.where(chosen & (fate >= 0.9), random_ids, corrupted)
-    return corrupted, torch.where(chosen, input_ids, IGNORED)
+    return torch.where(chosen & (fate >= 0.9), random_ids, corrupted)
