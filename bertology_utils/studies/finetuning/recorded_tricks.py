@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
+import pandas as pd
 
 from bertology_utils.models import Specimen
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.finetuning.conditions import TASKS
-from bertology_utils.studies.finetuning.recorded import Recorded, Samples
+from bertology_utils.studies.finetuning.recorded import LEAST, Recorded, Samples
 from bertology_utils.studies.finetuning.study_file import PRETRAINED, STAGED, STARTED, TRICKED
 from bertology_utils.studies.finetuning.tricks import (
     ASKED,
@@ -92,11 +93,15 @@ class Tricks(Recorded):
     def worth(self) -> dict[str, dict[str, np.ndarray]]:
         """{way and how often the time of plain tuning it takes: {examples: points over plain, one a seed}}.
 
-        The best way on the fewest examples stands first.
+        Of the numbers of examples that have three seeds or more; the best way on the fewest stands first.
         """
-        gains = {way: {f"{size} examples": self._gain(row, way) for row, size in TRICKED.items()} for way in TRICKS[1:]}
+        there = {row: size for row, size in TRICKED.items() if len(self._plain(row)) >= LEAST}
+        gains = {way: {f"{size} examples": self._gain(row, way) for row, size in there.items()} for way in TRICKS[1:]}
         order = sorted(gains, key=lambda way: -next(iter(gains[way].values())).mean())
         return {f"{way} ({self._time(way):.1f} ×)": gains[way] for way in order}
+
+    def _plain(self, row: str) -> pd.Series:
+        return self._scores(self.named, row, PRETRAINED, f"{ASKED[0]} {PLAIN}")
 
     def _gain(self, row: str, way: str) -> np.ndarray:
         place = self.named, PRETRAINED

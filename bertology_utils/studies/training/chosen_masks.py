@@ -6,7 +6,7 @@ with gaps.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from bertology_utils.pretraining.objectives import frequency_mask, group_mask, t
 from bertology_utils.runs import Runs
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.training.budgets import FACTS_BUDGET, FACTS_STEPS
-from bertology_utils.studies.training.laboratory import Laboratory, Models
+from bertology_utils.studies.training.laboratory import Laboratory, Models, of_words
 from bertology_utils.text import batches, encode_words, model_inputs
 from bertology_utils.tuning import tiny_pretraining as tiny
 from bertology_utils.tuning.mlm_training import masked_logits, shuffled_rows, special_ids
@@ -104,8 +104,8 @@ def rarer(sentences: Sequence[Words]) -> Choose:
 def rare_words(lab: Laboratory, even: Models) -> Runs:
     """Losses at rare and at other words of held-out sentences, after even masks and after masks of rare words.
 
-    rare_even, rare_chosen, other_even, other_chosen, untrained: (seeds, word forms). Rare are the quarter of all word
-    forms that are read least (lample2019crosslingual).
+    rare_even, rare_chosen: (seeds, rare forms), the quarter of all word forms that are read least; other_even,
+    other_chosen, and untrained at these other words: (seeds, nouns and verbs) (lample2019crosslingual).
     """
     count = Counter(word for words in lab.corpus for word in words)
     limit = np.quantile([count[word] for word in lab.words], RARE)
@@ -115,13 +115,12 @@ def rare_words(lab: Laboratory, even: Models) -> Runs:
     losses = {arm: word_losses(models, lab.unseen) for arm, models in arms.items()}
     untrained = word_losses(lab.untrained, lab.unseen)
 
-    def parts(of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        groups = {"rare": rare, "other": ~rare}
-        return {
-            f"{name}_{arm}": by_unit(own[:, group], forms[group].tolist())
-            for arm, own in of.items()
-            for name, group in groups.items()
-        } | {"untrained": by_unit(untrained, forms.tolist())}
+    def parts(of: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        found = {"untrained": _by_sentence(lab, untrained, ~rare)}
+        for arm, own in of.items():
+            found[f"rare_{arm}"] = by_unit(own[:, rare], forms[rare].tolist())
+            found[f"other_{arm}"] = _by_sentence(lab, own, ~rare)
+        return found
 
     return Runs(parts(losses), parts(dict.fromkeys(arms, untrained)))
 
@@ -130,22 +129,28 @@ def unknown_words(lab: Laboratory, even: Models) -> Runs:
     """What gaps of unknown words cost a model whose mask was a piece of its own, and one whose mask was that of gaps.
 
     cost_mask, cost_unknown: nats that a word loses if `GAPS` of the others are unknown; clean_mask, clean_unknown: its
-    loss if none is; untrained: that of untrained models; (seeds, word forms) (clinchant2019use).
+    loss if none is; untrained: that of untrained models; (seeds, nouns and verbs) (clinchant2019use).
     """
     filled = pretrain(lab.words, lab.corpus, evenly(lab.corpus), lab.recipe, lab.seeds, UNKNOWN)
-    forms = [word for words in lab.unseen for word in words]
 
-    def parts(arms: dict[str, Models]) -> dict[str, np.ndarray]:
+    def parts(arms: Mapping[str, Models]) -> dict[str, np.ndarray]:
         found = {}
         for (arm, models), symbol in zip(arms.items(), (MASK, UNKNOWN), strict=True):
-            clean = word_losses(models, lab.unseen, symbol)
-            cost = word_losses(models, lab.unseen, symbol, GAPS) - clean
-            found |= {f"clean_{arm}": by_unit(clean, forms), f"cost_{arm}": by_unit(cost, forms)}
+            clean, torn = (word_losses(models, lab.unseen, symbol, gaps) for gaps in (0.0, GAPS))
+            found |= {f"clean_{arm}": _by_sentence(lab, clean), f"cost_{arm}": _by_sentence(lab, torn - clean)}
         return found
 
     untrained = parts(dict.fromkeys(("mask", "unknown"), lab.untrained))
     untrained["untrained"] = untrained["clean_mask"]
     return Runs(parts({"mask": even, "unknown": filled}) | {"untrained": untrained["untrained"]}, untrained)
+
+
+def _by_sentence(lab: Laboratory, losses: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
+    """Means over the words of each held-out sentence, or over those that are counted, as `laboratory.of_words`."""
+    weights = np.ones(losses.shape[-1]) if counted is None else counted.astype(float)
+    starts = np.cumsum([0, *map(len, lab.unseen[:-1])])
+    sums, number = (np.add.reduceat(own, starts, axis=-1) for own in (losses * weights, weights))
+    return of_words(sums / number, lab.unseen)
 
 
 def names(lab: Laboratory, people: Sequence[InventedPerson]) -> Runs:

@@ -138,6 +138,8 @@ def test_the_figure_is_ordered_by_the_gain_on_few_examples(tiny) -> None:
     assert list(worth)[:2] == ["mixout (1.0 ×)", "HIRE (1.0 ×)"] and len(worth) == len(TRICKS) - 1
     assert list(worth["mixout (1.0 ×)"]) == [f"{size} examples" for size in TRICKED.values()]
     assert worth["mixout (1.0 ×)"]["12 examples"].mean() == pytest.approx(10, abs=1)
+    first = Tricks([unit for unit in recorded.units if unit.task == JUDGED or unit.seed < 2], tiny.identity)
+    assert list(first.worth()["mixout (1.0 ×)"]) == ["12 examples"]
 
 
 def test_other_weights_are_not_asked(tiny) -> None:
