@@ -44,9 +44,10 @@ def study(
 
         chosen, plan = [units.known_row(row) for row in rows or units.ROWS], units.Plan()
     elif name == "sizes":
+        from bertology_utils.families import rungs
         from bertology_utils.studies.generalization import larger_models as units
 
-        chosen, plan = [units.known_row(row) for row in rows or units.rungs()], units.Plan()
+        chosen, plan = [units.known_row(row) for row in rows or rungs()], units.Plan()
     else:
         from bertology_utils.studies.overparametrization import lottery
         from bertology_utils.studies.overparametrization import networks_file as units

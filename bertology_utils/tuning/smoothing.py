@@ -74,19 +74,19 @@ class Smart:
         with torch.no_grad():
             before = self.earlier(**inputs)
         loss = answer_losses(logits, batch["labels"]) + self.proximity * divergence(logits, before)
-        return loss + self.smoothness * self._roughness(batch, logits, dropout)
+        return loss + self.smoothness * self._roughness(inputs, logits, dropout)
 
-    def _roughness(self, batch: Batch, logits: Tensor, dropout: Tensor) -> Tensor:
+    def _roughness(self, inputs: Batch, logits: Tensor, dropout: Tensor) -> Tensor:
         """How far a shift moves the answers; dropout hides the same numbers with and without it."""
-        shift = _noise(self.classifier, batch, NOISE * self.length).requires_grad_()
-        moved = divergence(self._shifted(batch, shift, dropout), logits.detach())
+        shift = _noise(self.classifier, inputs, NOISE * self.length).requires_grad_()
+        moved = divergence(self._shifted(inputs, shift, dropout), logits.detach())
         (uphill,) = torch.autograd.grad(moved.sum(), shift)
-        return divergence(self._shifted(batch, REACH * self.length * _direction(uphill), dropout), logits)
+        return divergence(self._shifted(inputs, REACH * self.length * _direction(uphill), dropout), logits)
 
-    def _shifted(self, batch: Batch, shift: Tensor, dropout: Tensor) -> Tensor:
+    def _shifted(self, inputs: Batch, shift: Tensor, dropout: Tensor) -> Tensor:
         torch.set_rng_state(dropout)
         with shifted(self.classifier.encoder, shift):
-            return self.classifier(**{name: values for name, values in batch.items() if name != "labels"})
+            return self.classifier(**inputs)
 
     @torch.no_grad()
     def _follow(self) -> None:

@@ -3,7 +3,7 @@
 Depends on `laboratory` and `tuning.tiny_pretraining`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from bertology_utils.language.facts import InventedPerson
 from bertology_utils.runs import Runs
 from bertology_utils.samples import by_unit
-from bertology_utils.studies.training.laboratory import UNTRAINED, Laboratory
+from bertology_utils.studies.training.laboratory import UNTRAINED, Laboratory, Models
 from bertology_utils.tuning import tiny_pretraining as tiny
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
 
@@ -20,23 +20,31 @@ FACTS_BUDGET, FACTS_STEPS = 160, 4  # pieces a batch, as statements are short; t
 RATES = (0.5, 1, 2)  # times the learning rate of the base
 
 
-def stored(lab: Laboratory, people: Sequence[InventedPerson], layers: Sequence[int]) -> Runs:
-    """Facts known (P@1) by nets of several depths after reading the same statements: (seeds, countries) each.
+def facts_known(lab: Laboratory, people: Sequence[InventedPerson], train: Callable[..., Mapping[str, Models]]) -> Runs:
+    """Facts known (P@1) by arms that read the same statements equally often: (seeds, countries) each.
 
-    The control are guesses of untrained models, which are a sample of their own as well.
+    train(words, statements, recipe) gives the arms. The control are the guesses of untrained models, which are a sample
+    of their own as well.
     """
     statements = [person.statement() for person in people]
-    names = sorted({word for words in statements for word in words} | set(people[0].candidates))
+    words = sorted({word for statement in statements for word in statement} | set(people[0].candidates))
     recipe = replace(lab.recipe, budget=FACTS_BUDGET, steps=FACTS_STEPS * lab.steps)
-    arms = [tiny.pretrain_all(names, statements, replace(recipe, layers=depth), lab.seeds) for depth in layers]
+    blank = tiny.over_seeds(lambda seed: tiny_specimen(words, recipe, seed), lab.seeds)
+    arms = {**train(words, statements, recipe), "guesses": blank}
     countries = [person.country for person in people]
-    facts = {
-        f"facts_{depth}_layer{'s' * (depth > 1)}": by_unit(tiny.planted_facts(models, people), countries)
-        for depth, models in zip(layers, arms, strict=True)
-    }
-    blank = tiny.over_seeds(lambda seed: tiny_specimen(names, lab.recipe, seed), lab.seeds)
-    facts["guesses"] = guesses = by_unit(tiny.planted_facts(blank, people), countries)
-    return Runs(facts, dict.fromkeys(facts, guesses))
+    facts = {name: by_unit(tiny.planted_facts(models, people), countries) for name, models in arms.items()}
+    return Runs(facts, dict.fromkeys(facts, facts["guesses"]))
+
+
+def stored(lab: Laboratory, people: Sequence[InventedPerson], layers: Sequence[int]) -> Runs:
+    """`facts_known` by nets of several depths."""
+
+    def train(words: Sequence[str], statements: Sequence[Sequence[str]], recipe: BilingualRecipe) -> dict[str, Models]:
+        deep = {depth: replace(recipe, layers=depth) for depth in layers}
+        made = {depth: tiny.pretrain_all(words, statements, own, lab.seeds) for depth, own in deep.items()}
+        return {f"facts_{depth}_layer{'s' * (depth > 1)}": models for depth, models in made.items()}
+
+    return facts_known(lab, people, train)
 
 
 @dataclass(frozen=True)

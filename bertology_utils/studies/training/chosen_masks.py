@@ -19,7 +19,7 @@ from bertology_utils.pretraining.examples import IGNORED, corrupt
 from bertology_utils.pretraining.objectives import frequency_mask, group_mask, token_mask
 from bertology_utils.runs import Runs
 from bertology_utils.samples import by_unit
-from bertology_utils.studies.training.budgets import FACTS_BUDGET, FACTS_STEPS
+from bertology_utils.studies.training.budgets import facts_known
 from bertology_utils.studies.training.laboratory import Laboratory, Models, of_words
 from bertology_utils.text import batches, encode_words, model_inputs
 from bertology_utils.tuning import tiny_pretraining as tiny
@@ -154,20 +154,14 @@ def _by_sentence(lab: Laboratory, losses: np.ndarray, counted: np.ndarray | None
 
 
 def names(lab: Laboratory, people: Sequence[InventedPerson]) -> Runs:
-    """Countries of birth known (P@1) after masks of single words and after masks of whole names and countries.
-
-    facts_words, facts_names, guesses: (seeds, countries). Both arms read the same statements equally often.
-    """
-    statements = [person.statement() for person in people]
+    """`budgets.facts_known` after masks of single words, `facts_words`, and of names and countries, `facts_names`."""
     groups = [_entities(person) for person in people]
-    words = sorted({word for words in statements for word in words} | set(people[0].candidates))
-    recipe = replace(lab.recipe, budget=FACTS_BUDGET, steps=FACTS_STEPS * lab.steps)
-    arms = {"facts_words": evenly(statements), "facts_names": lambda row, rng: group_mask(groups[row], rng)}
-    made = {name: pretrain(words, statements, choose, recipe, lab.seeds) for name, choose in arms.items()}
-    made["guesses"] = tiny.over_seeds(lambda seed: tiny_specimen(words, recipe, seed), lab.seeds)
-    countries = [person.country for person in people]
-    facts = {name: by_unit(tiny.planted_facts(models, people), countries) for name, models in made.items()}
-    return Runs(facts, dict.fromkeys(facts, facts["guesses"]))
+
+    def train(words: Words, statements: Sequence[Words], recipe: BilingualRecipe) -> dict[str, Models]:
+        chosen = {"facts_words": evenly(statements), "facts_names": lambda row, rng: group_mask(groups[row], rng)}
+        return {name: pretrain(words, statements, choose, recipe, lab.seeds) for name, choose in chosen.items()}
+
+    return facts_known(lab, people, train)
 
 
 def _entities(person: InventedPerson) -> list[int | None]:
