@@ -1,6 +1,6 @@
 """Recorded studies: seed after seed, or row after row, or several at a time. Knows no study. Depends on `files`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -10,7 +10,7 @@ import torch
 from transformers.utils import logging
 
 from bertology_utils.errors import BertologyError
-from bertology_utils.files import Row, read_rows
+from bertology_utils.files import Row, read_rows, updating, write_rows
 
 G, P = TypeVar("G"), TypeVar("P")
 
@@ -20,6 +20,15 @@ def read_study(path: Path, kind: type[Row], study: str) -> list[Row]:
     if not (lines := read_rows(path, kind)):
         raise BertologyError(f"{path.parent.name}/{path.name} is missing: `bertology study {study}` makes it.")
     return lines
+
+
+def keep_rows(
+    path: Path, new: Sequence[Row], kind: type[Row], key: Callable[[Row], Hashable], order: Callable | None = None
+) -> None:
+    """Adds lines to a study's file in the place of older ones of the same key; sorted by the key, or by `order`."""
+    with updating(path):
+        fresh = {key(line): line for line in [*read_rows(path, kind), *new]}
+        write_rows(path, sorted(fresh.values(), key=order or key), kind)
 
 
 def run_seeds(work: Callable[[int, Sequence[str]], None], todo: Sequence[tuple[str, int]], jobs: int) -> None:

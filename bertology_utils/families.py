@@ -18,10 +18,11 @@ from bertology_utils.project import DEFAULT_MODEL, EVALUATIONS, checkpoint_steps
 Found = TypeVar("Found")
 LADDER = "ladder"
 _RUNG = re.compile(r"(?P<family>.+)-\d+m")
+_DEPTH = re.compile(r"(?P<family>.+)-\d+-layers")
 _SEED = re.compile(r"(?P<base>.+)-seed-\d+")
 _TWIN = re.compile(r"twins-.+")
-_MEMBER = re.compile(rf"{LADDER}-\d+m(-seed-\d+)?|.+@\d+")
-_ORDER = ("Specimens", "Bilingual pair", "Sizes", "Seeds")
+_MEMBER = re.compile(rf"{LADDER}-(\d+m(-seed-\d+)?|\d+-layers)|.+@\d+")
+_ORDER = ("Specimens", "Bilingual pair", "Sizes", "Depths", "Seeds")
 
 
 def _project(root: Path | None) -> Path:
@@ -62,6 +63,25 @@ def rungs(root: Path | None = None, family: str = LADDER) -> list[str]:
     if len(names) < 2:
         raise BertologyError(f"The family '{family}' needs two models in {base / 'models'}, which has {len(names)}.")
     return sorted(names, key=lambda name: parameters(name, base))
+
+
+def depths(root: Path | None = None, family: str = LADDER) -> dict[int, str]:
+    """Number of layers -> model, shallowest first: those called `<family>-<layers>-layers`, and the rung as wide.
+
+    Raises BertologyError where there are fewer than two.
+    """
+    base = _project(root)
+    named = [name for name in embedded_models(base) if (m := _DEPTH.fullmatch(name)) and m["family"] == family]
+    sizes = {name: _sizes(name, base) for name in (*named, *(known(rungs, base, family) or []))}
+    wide = {sizes[name]["hidden_size"] for name in named}
+    found = {own["num_hidden_layers"]: name for name, own in sizes.items() if own["hidden_size"] in wide}
+    if len(found) < 2:
+        raise BertologyError(f"Depths of the family '{family}' need two models in {base / 'models'}.")
+    return dict(sorted(found.items()))
+
+
+def _sizes(name: str, root: Path) -> dict:
+    return json.loads((_folder(name, root) / "config.json").read_text(encoding="utf-8"))
 
 
 def seeds(name: str, root: Path | None = None) -> list[str]:
@@ -116,4 +136,6 @@ def _heading(name: str) -> str:
         return f"Seeds of {seed['base']}"
     if rung := _RUNG.fullmatch(name):
         return f"Sizes: {rung['family']}"
+    if depth := _DEPTH.fullmatch(name):
+        return f"Depths: {depth['family']}"
     return "Bilingual pair" if _TWIN.fullmatch(name) else "Specimens"

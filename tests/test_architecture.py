@@ -43,6 +43,7 @@ ORDER = (
     "compression",
     "verdicts",
     "runs",
+    "recorded_arms",
     "studies",
     "chapter",
     "running",

@@ -12,6 +12,7 @@ STUDIES = {
     "table1": "every row of Table 1, re-enacted",
     "subnetworks": "good, random and bad networks inside a tuned one",
     "finetuning": "pre-trained and random starts, tuned and frozen, and the luck of starts and orders",
+    "small-models": "experiments on tiny models of small languages",
     "sizes": "the rungs of the ladder, taught pairs with a shortcut",
 }
 TOLD = "; ".join(f"{name}: {what}" for name, what in STUDIES.items()) + "."
@@ -48,6 +49,10 @@ def study(
         from bertology_utils.studies.generalization import larger_models as units
 
         chosen, plan = [units.known_row(row) for row in rows or rungs()], units.Plan()
+    elif name == "small-models":
+        from bertology_utils.studies import small_models as units
+
+        chosen, plan = [units.known_row(row) for row in rows or units.EXPERIMENTS], units.Plan()
     else:
         from bertology_utils.studies.overparametrization import lottery
         from bertology_utils.studies.overparametrization import networks_file as units

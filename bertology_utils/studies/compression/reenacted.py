@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache, partial
+from operator import attrgetter
 from pathlib import Path
 
 from torch import nn
 
-from bertology_utils.by_seed import orphaned, run_groups, run_seeds
+from bertology_utils.by_seed import keep_rows, orphaned, run_groups, run_seeds
 from bertology_utils.compression.methods.lesson import (
     Budget,
     Course,
@@ -38,7 +39,7 @@ from bertology_utils.compression.methods.problems import (
     text_of_ten_languages,
 )
 from bertology_utils.compression.methods.registry import METHODS, method
-from bertology_utils.files import read_rows, updating, write_rows
+from bertology_utils.files import read_rows
 from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen, load
 from bertology_utils.provenance import hardware
@@ -222,12 +223,13 @@ def missing(path: Path, rows: Sequence[str], seeds: Sequence[int], model: str) -
     return [(row, seed) for seed in seeds for row in rows if (row, seed) not in done]
 
 
-def keep(path: Path, units: Sequence[Unit]) -> None:
-    """Adds units to the file, in the place of older ones of the same row, task and seed."""
-    with updating(path):
-        fresh = {(u.row, u.problem, u.seed): u for u in [*read_rows(path, Unit), *units]}
-        order = {one.row: place for place, one in enumerate(METHODS)}
-        write_rows(path, sorted(fresh.values(), key=lambda u: (order.get(u.row, 99), u.problem, u.seed)), Unit)
+def _in_order(unit: Unit) -> tuple[int, str, int]:
+    """Where a unit stands in the file: as its method in the table, then by task and seed."""
+    rows = [one.row for one in METHODS]
+    return rows.index(unit.row) if unit.row in rows else len(rows), unit.problem, unit.seed
+
+
+keep = partial(keep_rows, kind=Unit, key=attrgetter("row", "problem", "seed"), order=_in_order)
 
 
 def _of_seed(path: Path, model: str, sizes: Sizes, seed: int, rows: Sequence[str]) -> None:

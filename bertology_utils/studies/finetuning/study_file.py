@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bertology_utils.by_seed import orphaned, run_seeds
+from bertology_utils.by_seed import keep_rows, orphaned, run_seeds
 from bertology_utils.errors import unknown
-from bertology_utils.files import read_rows, updating, write_rows
+from bertology_utils.files import read_rows
 from bertology_utils.models import Specimen, load, twin
 from bertology_utils.provenance import hardware
 from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
@@ -240,12 +240,7 @@ def missing(path: Path, rows: Sequence[str], seeds: Sequence[int], model: str) -
     return [(row, seed) for seed in seeds for row in rows if (row, seed) not in done]
 
 
-def keep(path: Path, new: Sequence[Unit]) -> None:
-    """Adds lines to the file, in the place of older ones of the same condition and seed."""
-    key = attrgetter("model", "task", "seed", "start", "arm")
-    with updating(path):
-        fresh = {key(unit): unit for unit in [*read_rows(path, Unit), *new]}
-        write_rows(path, [fresh[place] for place in sorted(fresh)], Unit)
+keep = partial(keep_rows, kind=Unit, key=attrgetter("model", "task", "seed", "start", "arm"))
 
 
 def _of_seed(path: Path, model: str, plan: Plan, seed: int, rows: Sequence[str]) -> None:

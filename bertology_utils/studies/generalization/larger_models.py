@@ -16,11 +16,11 @@ from typing import Self
 
 import numpy as np
 
-from bertology_utils.by_seed import orphaned, read_study, run_seeds
+from bertology_utils.by_seed import keep_rows, orphaned, read_study, run_seeds
 from bertology_utils.errors import unknown
 from bertology_utils.families import parameters, rungs
 from bertology_utils.figures import Figure, curve
-from bertology_utils.files import read_rows, updating, write_rows
+from bertology_utils.files import read_rows
 from bertology_utils.models import load, twin
 from bertology_utils.project import find_root
 from bertology_utils.provenance import hardware
@@ -87,12 +87,7 @@ def missing(path: Path, rows: Sequence[str], seeds: Sequence[int], model: str) -
     return [(rung, seed) for seed in seeds for rung in rows if (rung, identities[rung], seed) not in done]
 
 
-def keep(path: Path, new: Sequence[Unit]) -> None:
-    """Adds lines to the file, in the place of older ones of the same rung, start and seed."""
-    key = attrgetter("rung", "start", "seed")
-    with updating(path):
-        fresh = {key(unit): unit for unit in [*read_rows(path, Unit), *new]}
-        write_rows(path, [fresh[place] for place in sorted(fresh)], Unit)
+keep = partial(keep_rows, kind=Unit, key=attrgetter("rung", "start", "seed"))
 
 
 def _of_seed(path: Path, plan: Plan, seed: int, rows: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ Depends on `scores`, `tasks` and `layer_curves`. Five tasks stand for the study'
 """
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from bertology_utils.instruments.layer_curves import (
     side_means,
 )
 from bertology_utils.instruments.probes import centre_of_gravity
+from bertology_utils.models import load
 from bertology_utils.runs import Runs
-from bertology_utils.samples import by_unit
+from bertology_utils.samples import by_unit, per_seed
 from bertology_utils.studies.layers.scores import LayerFeatures, mix_scores
-from bertology_utils.studies.layers.tasks import Task, over_words
+from bertology_utils.studies.layers.tasks import Task, over_words, tasks_together
 from bertology_utils.verdicts.published import published
 
 Mixes = Mapping[str, tuple[np.ndarray, np.ndarray]]
@@ -94,6 +96,33 @@ def gradualness(mixes: Mixes, five: Mapping[str, Task], folds: int = 13) -> dict
 def losses(five: Mixes, others: Mixes) -> dict[str, np.ndarray]:
     """`layer_curves.loss_samples` of eight tasks together: what one layer more costs those that lose most."""
     return loss_samples([scores for scores, _ in (*five.values(), *others.values())], LOSERS)
+
+
+def of_depths(names: Mapping[int, str], five: Mapping[str, Task], **fit) -> dict[int, Mixes]:
+    """`cumulative` for models of several depths, loaded one after another: number of layers -> mixes."""
+    return {depth: cumulative(LayerFeatures(load(name)), five, **fit) for depth, name in names.items()}
+
+
+def stretched(shallow: Mixes, deep: Mixes, five: Mapping[str, Task]) -> dict[str, np.ndarray]:
+    """Where the gains of the five tasks together lie in two stacks: `<stack>_moment` and `<stack>_gain` (seeds, word
+    forms), and `same_order` (seeds,), the share of the pairs of tasks that follow one another alike in both."""
+    found = {}
+    for name, mixes in (("shallow", shallow), ("deep", deep)):
+        scores = tasks_together({task: mix for task, (mix, _) in mixes.items()}, five)
+        found |= expected_layer_samples(scores, name)
+    return found | {"same_order": per_seed(_same_order(_places(shallow), _places(deep)))}
+
+
+def _places(mixes: Mixes) -> np.ndarray:
+    """The expected layer of each task, (tasks, seeds)."""
+    both = [expected_layer_samples(scores.mean(-1), "own") for scores, _ in mixes.values()]
+    return np.array([own["own_moment"] / np.maximum(own["own_gain"], LEAST_GAIN) for own in both])
+
+
+def _same_order(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The share of the pairs of rows that lie in one order in both, by column."""
+    pairs = list(combinations(range(len(first)), 2))
+    return np.mean([(first[i] < first[k]) == (second[i] < second[k]) for i, k in pairs], axis=0)
 
 
 def costliest_steps(mixes: Mixes) -> list[dict[str, object]]:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
-from bertology_utils.by_seed import orphaned, run_seeds
-from bertology_utils.files import read_rows, updating, write_rows
+from bertology_utils.by_seed import keep_rows, orphaned, run_seeds
+from bertology_utils.files import read_rows
 from bertology_utils.models import Specimen, load
 from bertology_utils.provenance import hardware
 from bertology_utils.studies.overparametrization import readers
@@ -21,6 +22,7 @@ from bertology_utils.studies.overparametrization.lottery import FIRST_SEED, Part
 
 PATH = Path("results") / "subnetworks.csv"
 FULL = "full"
+OF_RUN = ("model", "task", "seed")
 NOTHING = {"importance": "", "heads": "", "feed_forward": "", "weights": "", "seconds": 0.0}
 
 
@@ -110,12 +112,7 @@ def _lacking(path: Path, specimen: Specimen, task: str, seed: int) -> list[Calla
     return [measure for network, measure in MEASURES.items() if network not in there]
 
 
-def keep(path: Path, new: Sequence[Unit]) -> None:
-    """Adds lines to the file, in the place of older ones of the same model, task, seed and network."""
-    key = lambda unit: (unit.model, unit.task, unit.seed)  # noqa: E731 - one line, used twice
-    with updating(path):
-        fresh = {(*key(unit), unit.network): unit for unit in [*read_rows(path, Unit), *new]}
-        write_rows(path, sorted(fresh.values(), key=key), Unit)
+keep = partial(keep_rows, kind=Unit, key=attrgetter(*OF_RUN, "network"), order=attrgetter(*OF_RUN))
 
 
 def _of_seed(path: Path, model: str, plan: Plan, seed: int, tasks: Sequence[str]) -> None:
