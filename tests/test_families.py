@@ -1,5 +1,7 @@
 """Families of embedded models: found by name, ordered by size, and clear about what is missing."""
 
+import json
+
 import pytest
 from family_toys import add_model, make_family
 
@@ -11,6 +13,16 @@ def test_rungs_are_ordered_by_their_weights_not_by_their_names(tmp_path):
     make_family(tmp_path)
     assert families.parameters("ladder-2m", tmp_path) == 8 * 8 + 3
     assert families.rungs(tmp_path) == ["ladder-2m", "ladder-10m"]
+
+
+def test_depths_are_of_one_width(tmp_path):
+    add_model(make_family(tmp_path), "ladder-12-layers", 4)
+    for name, width, layers in (("ladder-2m", 8, 6), ("ladder-10m", 16, 6), ("ladder-12-layers", 8, 12)):
+        sizes = {"hidden_size": width, "num_hidden_layers": layers}
+        (tmp_path / "models" / name / "config.json").write_text(json.dumps(sizes))
+    assert families.depths(tmp_path) == {6: "ladder-2m", 12: "ladder-12-layers"}
+    assert families.groups(tmp_path)["Depths: ladder"] == ["ladder-12-layers"]
+    assert families.is_member("ladder-12-layers") and "ladder-12-layers" not in families.rungs(tmp_path)
 
 
 def test_seeds_and_checkpoints_belong_to_one_model(tmp_path):

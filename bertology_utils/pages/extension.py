@@ -125,6 +125,7 @@ PARTS: dict[str, dict[str, Part]] = {
     "bertology-specimens": {
         "grammar": specimens.grammar_part,
         "checks": specimens.checks_part,
+        "recipes": specimens.recipes_part,
         "claims": emergence.emergence_part,
         "real-data": emergence.real_data_part,
     },

@@ -9,18 +9,22 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from bertology_utils import families
 from bertology_utils.figures import Figure, curve
-from bertology_utils.files import read_json
+from bertology_utils.files import read_csv, read_json
 from bertology_utils.language.pairs import paradigm_title
+from bertology_utils.pretraining.config import read_config
 from bertology_utils.project import checkpoint_steps, embedded_models
 from bertology_utils.running.checking import check_file
 from bertology_utils.statistics import Measurement
 from bertology_utils.templates import render
 
 SCORES = Path("results") / "zorro.csv"
+RECIPES = Path("results") / "recipe.csv"
+RECIPE = Path("configs") / "pretraining" / "recipe.yaml"
 AVERAGE = "average"
 KEYS = ["model", "paradigm"]
 MOST_MARKED = 4  # models in the dot plot: circle, square, diamond, triangle; more could not be told apart
@@ -45,6 +49,19 @@ def checks_part(root: Path, *_: object) -> str:
 
 def _found(part: dict[str, object] | None) -> str:
     return "" if part is None else f"{part['found']}{'' if part['holds'] else ' ✗'}"
+
+
+def recipes_part(root: Path, *_: object) -> str:
+    """Held-out losses of `pocket-bert`'s body after equal pieces, by recipes that differ in one thing; lowest first."""
+    losses: dict[str, list[float]] = {}
+    for row in read_csv(root / RECIPES):
+        losses.setdefault(row["config"], []).append(float(row["held_out_loss"]))
+    told = {name: read_config(root / f"{RECIPE}#{name}").about for name in losses}
+    lines = [
+        (told[name], len(own), f"{np.mean(own):.2f}", f"{min(own):.2f} to {max(own):.2f}" if len(own) > 1 else "")
+        for name, own in sorted(losses.items(), key=lambda entry: np.mean(entry[1]))
+    ]
+    return render("recipes.html", lines=lines) if lines else ""
 
 
 def averages(scores: pd.DataFrame) -> dict[str, pd.Series]:

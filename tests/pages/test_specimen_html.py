@@ -1,13 +1,15 @@
 """The specimens' page: every model and paradigm is shown, at the place that its score says, with words beside signs."""
 
 import re
+import shutil
 
 import pandas as pd
 import pytest
 from family_toys import make_family
 
-from bertology_utils.files import write_json
+from bertology_utils.files import write_csv, write_json
 from bertology_utils.pages import specimens
+from bertology_utils.project import find_root
 from bertology_utils.running.checking import check_file
 
 NAMES = ("average", "agreement_subject_verb-in_simple_question", "irregular-verb")
@@ -116,3 +118,17 @@ def test_checks_are_a_line_a_model_and_a_fault_is_marked(tmp_path):
     table = specimens.checks_part(root)
     assert table.count("<tr>") == 3 and table.count("rows of attention maps, off one") == 1
     assert re.search(r"pocket</th><td>1e-07</td>", table) and re.search(r"ladder-2m</th><td>1e-07 ✗</td>", table)
+
+
+def test_recipes_are_a_line_each_the_lowest_loss_first(tmp_path):
+    assert specimens.recipes_part(tmp_path) == ""
+    (tmp_path / specimens.RECIPES).parent.mkdir()
+    write_csv(tmp_path / specimens.RECIPES, [
+        {"config": name, "held_out_loss": loss} for name, loss in (("a", 6.0), ("b", 5.0), ("b", 5.5))
+    ], ["config", "held_out_loss"])  # fmt: skip
+    path = tmp_path / specimens.RECIPE
+    path.parent.mkdir(parents=True)
+    shutil.copy(find_root() / "configs" / "pretraining" / "pocket-bert.yaml", path.parent)
+    path.write_text("extends: pocket-bert.yaml\nname: recipe\nvariants:\n  a: {about: as it was}\n  b: {about: <b>}\n")
+    table = specimens.recipes_part(tmp_path)
+    assert table.index("5.25") < table.index("as it was") and "5.00 to 5.50" in table and "&lt;b&gt;" in table

@@ -4,7 +4,7 @@ Depends on `scores`, `tasks` and `layer_curves`. Five tasks stand for the study'
 `mixes` are cumulative scores and mixing shares by task, as `scores.mix_scores` gives them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -31,6 +31,7 @@ PUBLISHED = {"pos": "POS", "dep": "Deps", "ner": "NER", "role": "SRL", "coref": 
 SIDES = {"syntactic": ("pos", "dep"), "semantic": ("ner", "role", "coref")}
 LATE = ("role", "coref")  # the tasks whose items hang on distant words
 LOSERS = 5  # of eight tasks, in which the study saw some layer lower the score
+A_GAIN = 0.02  # of a task that has a place in a stack
 LEAST_GAIN = 0.01  # by which a moment is divided at least
 
 
@@ -103,19 +104,41 @@ def of_depths(names: Mapping[int, str], five: Mapping[str, Task], **fit) -> dict
     return {depth: cumulative(LayerFeatures(load(name)), five, **fit) for depth, name in names.items()}
 
 
-def stretched(shallow: Mixes, deep: Mixes, five: Mapping[str, Task]) -> dict[str, np.ndarray]:
-    """Where the gains of the five tasks together lie in two stacks: `<stack>_moment` and `<stack>_gain` (seeds, word
-    forms), and `same_order` (seeds,), the share of the pairs of tasks that follow one another alike in both."""
-    found = {}
+def gained(stacks: Iterable[Mixes], five: Mapping[str, Task]) -> dict[str, Task]:
+    """Those of the tasks that gain two points in each of the stacks; all of them where fewer than two do."""
+    ends = [{name: scores.mean((1, 2))[[0, -1]] for name, (scores, _) in mixes.items()} for mixes in stacks]
+    found = {name: task for name, task in five.items() if all(np.diff(of[name])[0] > A_GAIN for of in ends)}
+    return found if len(found) > 1 else dict(five)
+
+
+def places(stacks: Mapping[int, Mixes], kept: Mapping[str, Task]) -> list[dict[str, object]]:
+    """A table of the expected layers of some tasks in stacks of several depths, BERT-base's and BERT-large's below."""
+    rows = [
+        {"layers": str(depth)} | dict(zip(kept, _places(mixes[task][0] for task in kept).mean(1).round(2), strict=True))
+        for depth, mixes in stacks.items()
+    ]
+    for size, depth in (("base", 12), ("large", 24)):
+        told = {task: published("tenney2019bert", f"{PUBLISHED[task]} expected layer {size}") for task in kept}
+        rows.append({"layers": f"{depth}, BERT-{size}", **told})
+    return rows
+
+
+def stretched(shallow: Mixes, deep: Mixes, kept: Mapping[str, Task]) -> dict[str, np.ndarray]:
+    """Where the gains of some tasks together lie in two stacks: `<stack>_moment` and `<stack>_gain` (seeds, forms).
+
+    same_order: (seeds, 1), the share of the pairs of tasks that follow one another alike in both.
+    """
+    found, places = {}, []
     for name, mixes in (("shallow", shallow), ("deep", deep)):
-        scores = tasks_together({task: mix for task, (mix, _) in mixes.items()}, five)
-        found |= expected_layer_samples(scores, name)
-    return found | {"same_order": per_seed(_same_order(_places(shallow), _places(deep)))}
+        scores = {task: mixes[task][0] for task in kept}
+        found |= expected_layer_samples(tasks_together(scores, kept), name)
+        places.append(_places(scores.values()))
+    return found | {"same_order": per_seed(_same_order(*places))}
 
 
-def _places(mixes: Mixes) -> np.ndarray:
+def _places(scores: Iterable[np.ndarray]) -> np.ndarray:
     """The expected layer of each task, (tasks, seeds)."""
-    both = [expected_layer_samples(scores.mean(-1), "own") for scores, _ in mixes.values()]
+    both = [expected_layer_samples(own.mean(-1), "own") for own in scores]
     return np.array([own["own_moment"] / np.maximum(own["own_gain"], LEAST_GAIN) for own in both])
 
 

@@ -46,6 +46,44 @@ def test_the_expected_layer_is_where_the_planted_score_rises(word_tasks, mixes):
     assert rows[0]["published expected layer, base"] == 1.76 and rows[0]["centre of gravity"] == LAYERS / 2
 
 
+def stacked(mixes, deeper):
+    """The mixes as a stack of more layers would give them: each layer's part done in `deeper` of them."""
+    return {
+        name: (np.concatenate([scores[:1], np.repeat(scores[1:], deeper, axis=0)]), shares)
+        for name, (scores, shares) in mixes.items()
+    }
+
+
+def test_a_planted_stretch_is_found_and_its_absence_too(word_tasks, mixes):
+    five = pipeline.five_tasks(word_tasks)
+
+    def ratio(deep):
+        found = pipeline.stretched(mixes, deep, five)
+        places = [found[f"{stack}_moment"].mean() / found[f"{stack}_gain"].mean() for stack in ("shallow", "deep")]
+        return places[1] / places[0], found["same_order"].mean()
+
+    twice, order = ratio(stacked(mixes, 2))
+    assert twice == pytest.approx(5 / 3) and order == 1  # a step in layer 3 of 6 comes in layer 5 of 12
+    idle = {name: (np.concatenate([s, np.repeat(s[-1:], LAYERS, axis=0)]), w) for name, (s, w) in mixes.items()}
+    assert ratio(idle) == (pytest.approx(1), 1)
+
+
+def test_a_task_without_gain_has_no_place(word_tasks, mixes):
+    five = pipeline.five_tasks(word_tasks)
+    flat = {**mixes, "coref": (np.ones_like(mixes["coref"][0]), mixes["coref"][1])}
+    assert list(pipeline.gained([mixes, mixes], five)) == list(five)
+    assert list(pipeline.gained([mixes, flat], five)) == [name for name in five if name != "coref"]
+
+
+def test_the_order_of_tasks_in_two_stacks(word_tasks, mixes):
+    turned = {
+        name: (rising_at(LAYERS - place, scores.shape[-1]), shares)
+        for place, (name, (scores, shares)) in enumerate(mixes.items(), start=1)
+    }
+    found = pipeline.stretched(mixes, turned, pipeline.five_tasks(word_tasks))
+    assert found["same_order"].shape == (SEEDS, 1) and not found["same_order"].any()
+
+
 def test_the_mean_curve_is_that_of_the_five(mixes):
     found = pipeline.curves(mixes)
     assert found["mean"] == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1, 1])
