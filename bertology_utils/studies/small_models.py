@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from bertology_utils import recorded_arms
 from bertology_utils.by_seed import orphaned, run_groups
 from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
+from bertology_utils.studies.training import more_seeds
 
-MODULES = ()
+PATH = recorded_arms.PATH
+MODULES = (more_seeds,)
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
 

@@ -32,23 +32,30 @@ from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
 
 TINY = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=200, learning_rate=4e-3, budget=512)
 SEEDS = 8  # of every arm
+Feed = Callable[[Specimen, Sequence[Encoding], int, int], Iterator[dict[str, Tensor]]]
 INTRODUCING, KNOWN = ("a", "an"), ("a", "an", "the", "this", "that", "every")
 
 
 # ---------------------------------------------------------------- the small language
 
 
-def small_language(n: int, seed: int = 0, words_a_group: int = 2) -> list[Sentence]:
+def small_language(n: int, seed: int = 0, words_a_group: int = 2, drawn: bool = False) -> list[Sentence]:
     """`n` different one-clause sentences over few words of each class (about 230 forms for two words a class).
 
-    The few words are what makes seconds of training enough. Raises BertologyError for fewer than one word a class.
+    The few words are what makes seconds of training enough: the first of each class, or nouns, adjectives and names
+    that the seed draws (other verbs would not fit all subjects). Raises BertologyError for fewer than one word a class.
     """
     if words_a_group < 1:
         raise BertologyError("A language needs at least one word in every class.")
-    grammar = Grammar("train", seed)
+    grammar, rng = Grammar("train", seed), np.random.default_rng(seed)
     lexicon = grammar.lexicon
+
+    def chosen(table: str, entries: Sequence) -> list:
+        order = rng.permutation(len(entries)) if drawn and table != "verbs" else range(len(entries))
+        return [entries[i] for i in order[:words_a_group]]
+
     few = {
-        table: {kind: entries[:words_a_group] for kind, entries in getattr(lexicon, table).items()}
+        table: {kind: chosen(table, entries) for kind, entries in getattr(lexicon, table).items()}
         for table in ("nouns", "verbs", "adjectives", "names")
     }
     grammar.lexicon = dataclasses.replace(lexicon, **few)
@@ -102,10 +109,20 @@ def pretrain_each(
     words: Sequence[str], texts: Sequence[Sequence[Sequence[str]]], recipe: BilingualRecipe = TINY
 ) -> list[Specimen]:
     """The same with sentences of its own for each seed."""
-    fresh = _untrained(words, recipe, len(texts))
+    return train_each(_untrained(words, recipe, len(texts)), texts, recipe, range(len(texts)))
+
+
+def train_each(
+    fresh: Sequence[Specimen],
+    texts: Sequence[Sequence[Sequence[str]]],
+    recipe: BilingualRecipe,
+    seeds: Sequence[int],
+    feed: Feed = endless_batches,
+) -> list[Specimen]:
+    """Models trained in place, each on sentences of its own; `feed` makes masked batches of them."""
     feeds = [
-        endless_batches(specimen, encode_words(specimen, text), seed, recipe.budget)
-        for seed, (specimen, text) in enumerate(zip(fresh, texts, strict=True))
+        feed(specimen, encode_words(specimen, text), seed, recipe.budget)
+        for specimen, text, seed in zip(fresh, texts, seeds, strict=True)
     ]
     return train_together(fresh, feeds, recipe.steps, recipe.learning_rate)
 

@@ -1,0 +1,97 @@
+"""Arms that need more seeds than a chapter's minutes: masks drawn once or anew, layers or heads, a warm start.
+
+As those of `laboratory`, but every seed has nouns, adjectives, names and sentences of its own, so that an interval over
+seeds covers words, sentences, weights and order. The study `small-models` records them.
+Depends on `tuning.tiny_pretraining`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from bertology_utils.models import Specimen
+from bertology_utils.runs import Runs
+from bertology_utils.samples import UnitSamples, per_seed
+from bertology_utils.tuning import tiny_pretraining as tiny
+from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
+
+RECIPE = replace(tiny.TINY, steps=90)
+SENTENCES, HELD_OUT, WORDS = 2600, 300, 224
+FEW, COPIES = 100, 10  # sentences that are read again and again, and masks of each that are drawn once
+STACKED = 1000  # added to a seed, for the order of the second half
+Texts = Sequence[Sequence[Sequence[str]]]
+
+
+@cache
+def _language(seed: int) -> list[Sequence[str]]:
+    return [sentence.words for sentence in tiny.small_language(SENTENCES, seed, drawn=True)]
+
+
+def _read(seeds: Sequence[int]) -> Texts:
+    return [_language(seed)[:-HELD_OUT] for seed in seeds]
+
+
+def _untrained(seeds: Sequence[int], **changes: int) -> list[Specimen]:
+    """Fresh models; pieces that stand for no word make all vocabularies of one size, so that they train together."""
+    words = (sorted({word for sentence in _language(seed) for word in sentence}) for seed in seeds)
+    padded = ([*own, *(f"[unused{i}]" for i in range(WORDS - len(own)))] for own in words)
+    recipe = replace(RECIPE, **changes)
+    return [tiny_specimen(own, recipe, seed) for own, seed in zip(padded, seeds, strict=True)]
+
+
+def _pretrain(texts: Texts, seeds: Sequence[int], feed: tiny.Feed = tiny.endless_batches, **changes) -> list[Specimen]:
+    return tiny.train_each(_untrained(seeds, **changes), texts, replace(RECIPE, **changes), seeds, feed)
+
+
+def _losses(models: Sequence[Specimen], seeds: Sequence[int]) -> UnitSamples:
+    """Nats a masked word of each model on its own held-out sentences: (seeds, 1)."""
+    pairs = zip(models, seeds, strict=True)
+    losses = [tiny.held_out_losses([model], _language(seed)[-HELD_OUT:]).mean() for model, seed in pairs]
+    return per_seed(np.array(losses), HELD_OUT)
+
+
+def _beside_untrained(arms: Mapping[str, Sequence[Specimen]], seeds: Sequence[int]) -> Runs:
+    """Losses of the arms; the control has those of untrained models in all of them. Both know `untrained`."""
+    blank = _losses(_untrained(seeds), seeds)
+    found = {name: _losses(models, seeds) for name, models in arms.items()} | {"untrained": blank}
+    return Runs(found, dict.fromkeys(found, blank))
+
+
+def masks(seeds: Sequence[int]) -> Runs:
+    """Losses after a hundred sentences under ten masks each, `static`, or under new ones, `dynamic` (liu2019roberta).
+
+    Those after a third of the steps are `early_static` and `early_dynamic`.
+    """
+    few, third = [text[:FEW] for text in _read(seeds)], RECIPE.steps // 3
+    copies = [list(text) * COPIES for text in few]
+    arms = {"dynamic": (few, tiny.endless_batches), "static": (copies, tiny.static_batches)}
+    return _beside_untrained(
+        {
+            f"{when}{name}": _pretrain(texts, seeds, feed, steps=steps)
+            for when, steps in (("", RECIPE.steps), ("early_", third))
+            for name, (texts, feed) in arms.items()
+        },
+        seeds,
+    )
+
+
+def shapes(seeds: Sequence[int]) -> Runs:
+    """Losses with 1, 2, 4 layers of two heads, and 1, 2, 8 heads in two layers (wang2019crosslingual); `stacked`: two
+    layers for half of the steps, copied on top of themselves for the other half (gong2019efficient)."""
+    texts = _read(seeds)
+    arms = {f"layers_{n}": _pretrain(texts, seeds, layers=n) for n in (1, 2, 4)}
+    arms |= {f"heads_{n}": _pretrain(texts, seeds, heads=n) for n in (1, 8)} | {"heads_2": arms["layers_2"]}
+    half = _pretrain(texts, seeds, steps=RECIPE.steps // 2)
+    arms["stacked"] = _stacked(half, texts, seeds)
+    return _beside_untrained(arms, seeds)
+
+
+def _stacked(shallow: Sequence[Specimen], texts: Texts, seeds: Sequence[int]) -> list[Specimen]:
+    recipe: BilingualRecipe = replace(RECIPE, steps=RECIPE.steps // 2)
+    deep = [tiny.stacked(model) for model in shallow]
+    return tiny.train_each(deep, texts, recipe, [STACKED + seed for seed in seeds])
+
+
+EXPERIMENTS = {"masks drawn once": masks, "layers or heads": shapes}

@@ -1,0 +1,44 @@
+"""Arms of more seeds: each has a language and weights of its own, whichever seeds it is trained with."""
+
+import numpy as np
+import pytest
+
+from bertology_utils.studies.training import more_seeds
+from bertology_utils.tuning import tiny_pretraining as tiny
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.formulas import clauses_of, names_of
+
+CLAIMS = {"masks": ("dynamic-masking",), "shapes": ("layers-over-heads",)}
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    """Steps and sentences that take a second."""
+    monkeypatch.setattr(more_seeds, "RECIPE", more_seeds.replace(more_seeds.RECIPE, steps=6))
+    monkeypatch.setattr(more_seeds, "SENTENCES", 400)
+    monkeypatch.setattr(more_seeds, "HELD_OUT", 20)
+    more_seeds._language.cache_clear()
+    yield
+    more_seeds._language.cache_clear()
+
+
+@pytest.mark.parametrize("name", list(CLAIMS))
+def test_every_name_of_the_claims_is_a_sample_of_a_value_a_seed(name) -> None:
+    found = getattr(more_seeds, name)([3, 4])
+    assert all(names_of(clauses_of(claim_by_id(claim).prediction)) <= set(found.model) for claim in CLAIMS[name])
+    assert {values.shape for values in (*found.model.values(), *found.twin.values())} == {(2, 1)}
+    assert np.ptp([values.mean() for values in found.twin.values()]) == 0
+
+
+def test_a_seed_learns_the_same_whichever_seeds_are_trained_with_it() -> None:
+    alone, together = (more_seeds.masks(seeds).model["dynamic"][-1, 0] for seeds in ([4], [3, 4]))
+    assert alone == pytest.approx(together, abs=1e-4)
+
+
+def test_seeds_differ_in_their_words() -> None:
+    first, second = ({word for words in more_seeds._language(seed) for word in words} for seed in (0, 1))
+    assert len(first - second) > 20 and max(map(len, (first, second))) < more_seeds.WORDS
+
+
+def test_the_first_words_stay_the_first() -> None:
+    assert tiny.small_language(20, 3) == tiny.small_language(20, 3, drawn=False)
