@@ -263,15 +263,6 @@ def stacked(specimen: Specimen) -> Specimen:
     return dataclasses.replace(specimen, model=model.eval())
 
 
-def pretrain_stacked(
-    words: Sequence[str], sentences: Sequence[Sequence[str]], recipe: BilingualRecipe = TINY, seeds: int = SEEDS
-) -> list[Specimen]:
-    """Half of the steps with half of the layers, then copied on top of themselves: 3/4 of the block passes."""
-    half = dataclasses.replace(recipe, layers=recipe.layers // 2, steps=recipe.steps // 2)
-    deep = [stacked(shallow) for shallow in pretrain_all(words, sentences, half, seeds)]
-    return _trained(deep, sentences, half, range(1000, 1000 + seeds))
-
-
 # ---------------------------------------------------------------- measures
 
 

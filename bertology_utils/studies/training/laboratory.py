@@ -97,10 +97,6 @@ class Laboratory:
         """An arm that reads stories of two sentences, with next sentence prediction or on the true pairs alone."""
         return tiny.pretrain_pairs(self.words, documents, self.recipe, self.seeds, next_sentence)
 
-    def train_stacked(self, layers: int) -> Models:
-        """An arm of half of the layers for half of the steps, then copied on top of itself (gong2019efficient)."""
-        return tiny.pretrain_stacked(self.words, self.corpus, replace(self.recipe, layers=layers), self.seeds)
-
     def losses(self, models: Models, part: slice = EVERY) -> UnitSamples:
         """Held-out loss in nats a masked word, `of_words` of all held-out sentences or of a part."""
         return of_words(tiny.held_out_losses(models, self.unseen[part]), self.unseen[part])
