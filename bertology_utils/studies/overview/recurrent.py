@@ -150,4 +150,4 @@ def compared(seeds: Sequence[int]) -> Runs:
     return Runs(*sides, networks=len(seeds))
 
 
-EXPERIMENTS = {"attention or recurrence": compared}
+EXPERIMENTS = {"attention-or-recurrence": compared}

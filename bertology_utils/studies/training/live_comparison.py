@@ -41,7 +41,7 @@ def train_comparison(
     Returns rows as in the table of `pretraining.compare`; nothing is left on the disk. The last two per cent of the
     documents are held out.
     """
-    with TemporaryDirectory() as folder, _quiet():
+    with TemporaryDirectory() as folder, quiet():
         corpus = Path(folder) / "corpus.txt"
         corpus.write_text("\n\n".join("\n".join(map(" ".join, document)) for document in documents), "utf-8")
         files = [_write(Path(folder), corpus, name, changes) for name, changes in objectives.items()]
@@ -56,7 +56,7 @@ def _write(folder: Path, corpus: Path, name: str, changes: Mapping[str, Any]) ->
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without the engine's lines on the page."""
     disable_progress_bar()
     before, engine.console.quiet = engine.console.quiet, True

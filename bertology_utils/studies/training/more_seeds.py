@@ -1,4 +1,4 @@
-"""Arms that need more seeds than a chapter's minutes: masks drawn once or anew, layers or heads, a warm start.
+"""Arms that need more seeds than a chapter's minutes: masks-drawn-once or anew, layers-or-heads, a warm start.
 
 As those of `laboratory`, but every seed has nouns, adjectives, names and sentences of its own, so that an interval over
 seeds covers words, sentences, weights and order. The study `small-models` records them.
@@ -94,4 +94,4 @@ def _stacked(shallow: Sequence[Specimen], texts: Texts, seeds: Sequence[int]) ->
     return tiny.train_each(deep, texts, recipe, [STACKED + seed for seed in seeds])
 
 
-EXPERIMENTS = {"masks drawn once": masks, "layers or heads": shapes}
+EXPERIMENTS = {"masks-drawn-once": masks, "layers-or-heads": shapes}
