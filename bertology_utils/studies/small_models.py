@@ -13,8 +13,9 @@ from bertology_utils.by_seed import orphaned, run_groups
 from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
+from bertology_utils.studies.mbert import carried_over, parallel_training
 
-MODULES = ()
+MODULES = (parallel_training, carried_over)
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
 
