@@ -7,7 +7,7 @@ one notebook.
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -198,7 +198,7 @@ def pretrain_pairs(
     and in the extra loss.
     """
     fresh = _untrained(words, recipe, seeds)
-    stack, heads = Stack([specimen.model for specimen in fresh]), _next_heads(recipe.width, seeds)
+    stack, heads = Stack([specimen.model for specimen in fresh]), next_heads(recipe.width, range(seeds))
     share = 0.5 if next_sentence else 1.0
     feeds = [pair_batches(specimen, documents, seed, recipe.budget, share) for seed, specimen in enumerate(fresh)]
 
@@ -207,7 +207,7 @@ def pretrain_pairs(
         batch = pack(batches)
         hidden = stack.hidden(batch)
         masked = stack.masked_losses(hidden, batch)
-        return masked + _next_losses(heads, hidden, batch, labels) if next_sentence else masked
+        return masked + next_losses(heads, hidden, batch, labels) if next_sentence else masked
 
     weights = [*stack.weights.values(), *(heads if next_sentence else ())]
     descend([{"params": weights, "lr": recipe.learning_rate}], losses, recipe.steps, clip_each)
@@ -215,10 +215,10 @@ def pretrain_pairs(
     return fresh
 
 
-def _next_heads(width: int, seeds: int) -> tuple[Tensor, Tensor]:
+def next_heads(width: int, seeds: Iterable[int]) -> tuple[Tensor, Tensor]:
     """Weights (seeds, 2, width) and biases (seeds, 2) of one next-sentence classifier a seed."""
     heads = []
-    for seed in range(seeds):
+    for seed in seeds:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             heads.append(nn.Linear(width, 2))
@@ -226,7 +226,7 @@ def _next_heads(width: int, seeds: int) -> tuple[Tensor, Tensor]:
     return tuple(stacked_heads[name].detach().clone().requires_grad_(True) for name in ("weight", "bias"))
 
 
-def _next_losses(heads, hidden: Tensor, batch: Packed, labels: Sequence[Tensor]) -> Tensor:
+def next_losses(heads: tuple[Tensor, Tensor], hidden: Tensor, batch: Packed, labels: Sequence[Tensor]) -> Tensor:
     """Mean next-sentence loss of each model at its [CLS]: (seeds,)."""
     firsts = batch.firsts.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
     logits = torch.baddbmm(heads[1].unsqueeze(1), hidden.gather(1, firsts), heads[0].transpose(1, 2))
