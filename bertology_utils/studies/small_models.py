@@ -16,10 +16,20 @@ from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
 from bertology_utils.studies.mbert import carried_over, parallel_training
 from bertology_utils.studies.overview import recurrent
-from bertology_utils.studies.training import more_seeds, purposes, purposes_of_words
+from bertology_utils.studies.training import entity_inputs, knowledge, more_seeds, purposes, purposes_of_words, roles
 
 PATH = recorded_arms.PATH
-MODULES = (recurrent, more_seeds, purposes, purposes_of_words, parallel_training, carried_over)
+MODULES = (
+    recurrent,
+    more_seeds,
+    purposes,
+    purposes_of_words,
+    entity_inputs,
+    knowledge,
+    roles,
+    parallel_training,
+    carried_over,
+)
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
 

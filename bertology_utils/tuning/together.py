@@ -129,15 +129,23 @@ class Stack:
 
     def hidden(self, batch: Packed) -> Tensor:
         """Last hidden states of all pieces: (models, pieces, width)."""
-        x = self._embedded(batch.ids, "word") + self._embedded(batch.types, "token_type")
-        x = self._norm(x + self._embedded(batch.positions, "position"), "bert.embeddings.LayerNorm")
+        x = self.embedded(batch)
         for layer in range(self.config.num_hidden_layers):
-            name = f"bert.encoder.layer.{layer}"
-            mixed = self._linear(self._attention(x, f"{name}.attention.self", batch), f"{name}.attention.output.dense")
-            x = self._norm(x + mixed, f"{name}.attention.output.LayerNorm")
-            inner = F.gelu(self._linear(x, f"{name}.intermediate.dense"))
-            x = self._norm(x + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm")
+            x = self.block(x, layer, batch)
         return x
+
+    def embedded(self, batch: Packed) -> Tensor:
+        """What the first block reads: (models, pieces, width)."""
+        x = self._embedded(batch.ids, "word") + self._embedded(batch.types, "token_type")
+        return self._norm(x + self._embedded(batch.positions, "position"), "bert.embeddings.LayerNorm")
+
+    def block(self, x: Tensor, layer: int, batch: Packed) -> Tensor:
+        """What one block, counted from 0, makes of its input: (models, pieces, width) both."""
+        name = f"bert.encoder.layer.{layer}"
+        mixed = self._linear(self._attention(x, f"{name}.attention.self", batch), f"{name}.attention.output.dense")
+        x = self._norm(x + mixed, f"{name}.attention.output.LayerNorm")
+        inner = F.gelu(self._linear(x, f"{name}.intermediate.dense"))
+        return self._norm(x + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm")
 
     def _attention(self, x: Tensor, name: str, batch: Packed) -> Tensor:
         heads, shape = self.config.num_attention_heads, batch.rows.shape
@@ -150,13 +158,17 @@ class Stack:
         mixed = F.scaled_dot_product_attention(*map(in_rows, ("query", "key", "value")), attn_mask=mask)
         return mixed.transpose(1, 2).flatten(2).flatten(0, 1)[batch.back].view_as(x)
 
-    def masked_losses(self, hidden: Tensor, batch: Packed) -> Tensor:
-        """Each model's masked loss, as `mlm_training.masked_loss` averaged over its batch: (models,)."""
+    def masked_logits(self, hidden: Tensor, batch: Packed) -> Tensor:
+        """What each model expects at its masked places: (models, masked, vocabulary)."""
         chosen = hidden.gather(1, batch.targets.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
         head = "cls.predictions"
         chosen = self._norm(F.gelu(self._linear(chosen, f"{head}.transform.dense")), f"{head}.transform.LayerNorm")
         decoder = self.weights["bert.embeddings.word_embeddings.weight"].transpose(1, 2)
-        logits = torch.baddbmm(self.weights[f"{head}.bias"].unsqueeze(1), chosen, decoder)
+        return torch.baddbmm(self.weights[f"{head}.bias"].unsqueeze(1), chosen, decoder)
+
+    def masked_losses(self, hidden: Tensor, batch: Packed) -> Tensor:
+        """Each model's masked loss, as `mlm_training.masked_loss` averaged over its batch: (models,)."""
+        logits = self.masked_logits(hidden, batch)
         losses = F.cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), reduction="none")
         return (losses.view_as(batch.weights) * batch.weights).sum(1)
 
