@@ -22,7 +22,7 @@ from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.mlm_training import masked_logits, masked_loss, optimise
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
 
-RECIPE = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=600)
+RECIPE = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=1000)
 RATES = {"transformer": 2e-3, "recurrent": 4e-3}  # at which each learnt neighbours on a seed that is not recorded
 READ, ASKED = 3000, 300
 NOUNS, BETWEEN = 40, ("near", "behind", "with", "beside")
