@@ -90,6 +90,7 @@ def test_what_is_added_as_shown_is_there(project):
     assert set(results) == {"pocket-bert", "my-bert"}
     assert "forwards-before-backwards" in said["A claim"] and "public domain" in said["A data set"]
     assert "my-bert" in said["A specimen"] and "[100%]" in said["A compression method"]
+    assert "wider, 2 seeds" in said["An experiment of tiny models"]
     assert (project / "_executed/smoke/pocket-bert/sayings.json").is_file()
     tested = [sys.executable, "-m", "pytest", "-q", "tests/instruments/test_reversal.py"]
     tested += [f"tests/verdicts/test_{name}.py" for name in ("ledger", "sealed")]
