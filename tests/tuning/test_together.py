@@ -87,9 +87,9 @@ def test_the_number_of_seeds_changes_no_seed(train):
 def test_next_sentence_losses_are_the_plain_mean(three, batches):
     stack, packed = Stack([s.model for s in three]), pack(batches)
     hidden = stack.hidden(packed)
-    heads = tp._next_heads(RECIPE.width, 3)
+    heads = tp.next_heads(RECIPE.width, range(3))
     labels = [torch.arange(len(batch["labels"])) % 2 for batch in batches]
-    losses = tp._next_losses(heads, hidden, packed, labels)
+    losses = tp.next_losses(heads, hidden, packed, labels)
     for i, (specimen, batch) in enumerate(zip(three, batches, strict=True)):
         inputs = {key: value for key, value in batch.items() if key != "labels"}
         first = specimen.model.base_model(**inputs).last_hidden_state[:, 0]
