@@ -63,9 +63,9 @@ def test_each_chapter_has_its_quiz_and_no_other_file_lies_there():
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_five_questions_with_one_right_option_each_in_places_that_vary(chapter):
+def test_five_questions_or_more_with_one_right_option_each_in_places_that_vary(chapter):
     quiz = read_quiz(HERE / f"{chapter}.yaml")
-    assert len(quiz) == 5 and len({question.question for question in quiz}) == 5
+    assert len({question.question for question in quiz}) == len(quiz) >= 5
     assert all(sum(option.right for option in question.options) == 1 for question in quiz)
     assert len({place(question) for question in quiz}) >= 3
     texts = [text for q in quiz for text in (q.question, *(t for o in q.options for t in (o.text, o.why)))]
