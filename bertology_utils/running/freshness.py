@@ -21,6 +21,7 @@ from bertology_utils.project import CHAPTERS, Job, embedded_models, hub_folder, 
 
 PACKAGE = "bertology_utils"
 DATA_SUFFIXES = {".bib", ".yaml", ".yml", ".csv", ".json", ".txt", ".css", ".js", ".html"}
+OF_A_ROOM = ("claims.yaml", "themes.yaml")  # what no other chapter reads
 DATA_VARIABLES = ("BERTOLOGY_DATA", "BERTOLOGY_SOURCES")
 NOT_THE_MODEL = {".md", ".part", ".log"}
 
@@ -89,11 +90,11 @@ def _reachable_files(root: Path, code: str, listing: tuple[tuple[Path, int], ...
 
 
 def package_data(root: Path, chapter: str) -> list[Path]:
-    """The package's data files, without the claims of other chapters and what pages alone are made of."""
+    """The package's data files, without the claims and themes of other chapters and what pages alone are made of."""
     others = set(CHAPTERS) - {chapter}
     files = [path for path in (root / PACKAGE).rglob("*") if path.suffix in DATA_SUFFIXES and path.is_file()]
     used = (path for path in files if "pages" not in path.relative_to(root).parts)
-    return sorted(path for path in used if not (path.name == "claims.yaml" and path.parent.name in others))
+    return sorted(path for path in used if not (path.name in OF_A_ROOM and path.parent.name in others))
 
 
 def model_hashes(root: Path, model: str) -> dict[str, str]:

@@ -23,7 +23,10 @@ def root(tmp_path):
     (package / "sub" / "deep.py").write_text("import json\n")
     for folder in ("templates", "pages/templates"):
         (package / folder).mkdir(parents=True)
-    for name in ("references.bib", "studies/syntax/claims.yaml", "studies/layers/claims.yaml"):
+    for name in (
+        "references.bib",
+        *(f"studies/{room}/{name}.yaml" for room in ("syntax", "layers") for name in ("claims", "themes")),
+    ):
         (package / name).write_text("[]\n")
     add_notebook(root, "syntax", "%matplotlib inline\nfrom bertology_utils import direct", "1 + 1")
     return root
@@ -41,12 +44,14 @@ CHANGES = {
     "bertology_utils/sub/deep.py": True,
     "bertology_utils/references.bib": True,
     "bertology_utils/studies/syntax/claims.yaml": True,
+    "bertology_utils/studies/syntax/themes.yaml": True,
     "models/pocket-bert/model.safetensors": True,
     "requirements.txt": True,
     "bertology_utils/templates/card.html": True,
     "bertology_utils/pages/templates/ledger.html": False,
     "bertology_utils/aside.py": False,
     "bertology_utils/studies/layers/claims.yaml": False,
+    "bertology_utils/studies/layers/themes.yaml": False,
     "models/pocket-bert/README.md": False,
 }
 
