@@ -24,6 +24,9 @@ MODEL, UNTRAINED = "model", "untrained"
 Experiment = Callable[[Sequence[int]], Runs]
 
 
+Values = dict[str, float]
+
+
 @dataclass(frozen=True)
 class Line:
     """One sample of one seed, a mean over `items`; seconds are those of all seeds that ran with it."""
@@ -37,6 +40,17 @@ class Line:
     seconds: float
     hardware: str
     date: str
+
+
+def one_by_one(of_seed: Callable[[int], tuple[Values, Values]], items: int) -> Experiment:
+    """An experiment of what each seed gives by itself: the values of trained models, and those of untrained ones."""
+
+    def measure(seeds: Sequence[int]) -> Runs:
+        sides = zip(*(of_seed(seed) for seed in seeds), strict=True)
+        samples = ({name: per_seed([own[name] for own in side], items) for name in side[0]} for side in sides)
+        return Runs(*samples, networks=len(seeds))
+
+    return measure
 
 
 def lines(experiment: str, seeds: Sequence[int], measure: Experiment) -> list[Line]:

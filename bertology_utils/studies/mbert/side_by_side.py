@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.language.twins import shift_word
@@ -20,8 +19,8 @@ from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.mbert.crosslingual import zero_shot_tagging
-from bertology_utils.text import batches, encode_words, model_inputs
-from bertology_utils.tuning.mlm_training import masked_logits, mlm_losses
+from bertology_utils.tuning.hidden_words import losses as hidden_losses
+from bertology_utils.tuning.mlm_training import mlm_losses
 from bertology_utils.tuning.two_languages import BilingualRecipe, TwinLanguage, centred_retrieval, tiny_specimen
 
 SAME, SWITCHED = TwinLanguage(), TwinLanguage(inverted=True)
@@ -204,28 +203,11 @@ def use_of_translation(models: Models, texts: Sequence[Texts]) -> list[float]:
     found = []
     for model, own in zip(models, texts, strict=True):
         rng = np.random.default_rng(own.seed)
-        places = [rng.choice(np.flatnonzero(np.isin(s.upos, OPEN))) for s in own.asked]
+        hidden = np.array([[rng.choice(np.flatnonzero(np.isin(s.upos, OPEN)))] for s in own.asked])
         beside = own.held_out_translations
         others = [beside[other] for other in mispaired(own.held_out, rng)]
-        found.append(float((_hidden(model, own, places, others) - _hidden(model, own, places, beside)).mean()))
-    return found
-
-
-@torch.no_grad()
-def _hidden(model: Specimen, own: Texts, places: Sequence[int], beside: Sequence[Words]) -> np.ndarray:
-    """-log of the probability of the word at each sentence's place, hidden: (sentences,) nats."""
-    sentences = own.held_out
-    asked = [[*words[:i], "[MASK]", *words[i + 1 :]] for words, i in zip(sentences, places, strict=True)]
-    gold = torch.tensor(
-        model.tokenizer.convert_tokens_to_ids([words[i] for words, i in zip(sentences, places, strict=True)])
-    )
-    encodings, found = encode_words(model, asked, beside), np.empty(len(asked))
-    for rows in batches(model, [len(encoding) for encoding in encodings], 4096):
-        batch = model_inputs(model, [encodings[row] for row in rows])
-        chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
-        chosen[torch.arange(len(rows)), torch.tensor(places)[rows] + 1] = True
-        logits, _ = masked_logits(model.model, batch, chosen)
-        found[rows] = torch.nn.functional.cross_entropy(logits, gold[rows], reduction="none").numpy()
+        with_others, with_own = (hidden_losses(model, own.held_out, hidden, second) for second in (others, beside))
+        found.append(float((with_others - with_own).mean()))
     return found
 
 

@@ -16,8 +16,7 @@ from bertology_utils.compression.methods.recurrent import Recurrent
 from bertology_utils.language.lexicon import load_lexicon
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
-from bertology_utils.runs import Runs
-from bertology_utils.samples import per_seed
+from bertology_utils.recorded_arms import Values, one_by_one
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.mlm_training import masked_logits, masked_loss, optimise
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
@@ -132,22 +131,18 @@ def agreement(reader: Specimen, net: nn.Module, sentences: Sequence[Sentence]) -
     return float((right > wrong).float().mean())
 
 
-def _asked(reader: Specimen, nets: Nets, asked: Mapping[int, Sequence[Sentence]]) -> dict[str, float]:
+def _asked(reader: Specimen, nets: Nets, asked: Mapping[int, Sequence[Sentence]]) -> Values:
     places = {"near": asked[NEAR], "far": asked[FAR]}
     return {f"{name}_{at}": agreement(reader, net, own) for name, net in nets.items() for at, own in places.items()}
 
 
-def compared(seeds: Sequence[int]) -> Runs:
-    """Verbs right, `transformer_near`, `transformer_far`, `recurrent_near` and `recurrent_far`: (seeds, 1) each."""
-    rows: tuple[list[dict[str, float]], ...] = ([], [])
-    for seed in seeds:
-        read, asked = text_of(seed)
-        reader, nets = untrained(seed)
-        rows[1].append(_asked(reader, nets, asked))
-        train(reader, nets, read, seed)
-        rows[0].append(_asked(reader, nets, asked))
-    sides = ({name: per_seed([row[name] for row in own], ASKED) for name in own[0]} for own in rows)
-    return Runs(*sides, networks=len(seeds))
+def compared(seed: int) -> tuple[Values, Values]:
+    """Verbs right: `transformer_near`, `_far`, `recurrent_near` and `_far`, of trained nets and of untrained ones."""
+    read, asked = text_of(seed)
+    reader, nets = untrained(seed)
+    before = _asked(reader, nets, asked)
+    train(reader, nets, read, seed)
+    return _asked(reader, nets, asked), before
 
 
-EXPERIMENTS = {"attention-or-recurrence": compared}
+EXPERIMENTS = {"attention-or-recurrence": one_by_one(compared, ASKED)}

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.config import PretrainingConfig
 from bertology_utils.pretraining.engine import Pretraining
 from bertology_utils.studies.training.live_comparison import TINY, quiet
-from bertology_utils.text import Encoding, Words, encode_words, model_inputs
-from bertology_utils.tuning.mlm_training import masked_logits
+from bertology_utils.text import Words
 from bertology_utils.tuning.two_languages import word_tokenizer
 
 UNASKED = 1e-9  # the weight of a loss that only decides how inputs are packed
@@ -77,36 +75,3 @@ def _specimen(run: Pretraining, words: Words) -> Specimen:
     """A copy of the model as it is now."""
     model = copy.deepcopy(run.model).eval()
     return Specimen("arm", model, word_tokenizer(words), f"step {run.step}", "", "trained for one experiment")
-
-
-@torch.no_grad()
-def hidden_words(
-    specimen: Specimen, first: Sequence[Words], hidden: np.ndarray, second: Sequence[Words] | None = None
-) -> tuple[Tensor, Tensor]:
-    """What a model expects where words are hidden together: log-probabilities and the ids that stood there.
-
-    hidden: (inputs, places) of words in rising order, those of `second` counted on. Returns (inputs, places,
-    vocabulary) in nats and (inputs, places).
-    """
-    encodings = encode_words(specimen, first, second)
-    batch = model_inputs(specimen, encodings)
-    places = torch.tensor([_pieces(encoding, own) for encoding, own in zip(encodings, hidden.tolist(), strict=True)])
-    rows = torch.arange(len(places))[:, None]
-    chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
-    chosen[rows, places] = True
-    gold = batch["input_ids"][rows, places]
-    masked = {**batch, "input_ids": batch["input_ids"].masked_fill(chosen, specimen.tokenizer.mask_token_id)}
-    logits, _ = masked_logits(specimen.model, masked, chosen)
-    return logits.log_softmax(-1).view(*places.shape, -1), gold
-
-
-def _pieces(encoding: Encoding, words: Sequence[int]) -> list[int]:
-    return [encoding.word_ids.index(word) for word in words]
-
-
-def losses(
-    specimen: Specimen, first: Sequence[Words], hidden: np.ndarray, second: Sequence[Words] | None = None
-) -> np.ndarray:
-    """-log of the probability of each of the words that `hidden_words` hides together: (inputs, places) nats."""
-    scores, gold = hidden_words(specimen, first, hidden, second)
-    return -scores.gather(-1, gold.unsqueeze(-1)).squeeze(-1).numpy()

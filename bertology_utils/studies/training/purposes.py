@@ -4,7 +4,7 @@ All arms read tales whose sentences hang together in known ways. Depends on `tal
 Each experiment is a function of seeds, as `recorded_arms` takes it; a seed has a world of its own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from bertology_utils.activations import sentence_vectors
 from bertology_utils.instruments.probes import probe_correctness
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.objectives import PAIR_TASKS, draw_relation
-from bertology_utils.runs import Runs
-from bertology_utils.samples import per_seed
-from bertology_utils.studies.training.engine_arms import UNASKED, Arm, losses, train
+from bertology_utils.recorded_arms import Values, one_by_one
+from bertology_utils.studies.training.engine_arms import UNASKED, Arm, train
 from bertology_utils.studies.training.tales import ACTS, VERB, Tale, Words, World, world
+from bertology_utils.tuning.hidden_words import losses
 
 PIECES = {"streams": 90_000, "segments": 90_000, "in turn": 75_000}
 TOLD, ASKED = 300, 400  # tales that are read, and new ones that are asked
@@ -29,18 +29,6 @@ TALES = {
 """Beside `TINY`: many small steps and many masks, with which verbs follow the tale after so few pieces."""
 SEGMENT_TASKS = {"order": "sentence-order", "next": "next-sentence"}
 RANDOM_HALF = {"next-sentence": UNASKED}  # pairs as for next-sentence prediction, half of them random, not asked
-Values = dict[str, float]
-
-
-def experiment(of_seed: Callable[[int], tuple[Values, Values]], items: int) -> Callable[[Sequence[int]], Runs]:
-    """An experiment of what one seed gives: the values of trained models, and those of untrained ones."""
-
-    def measure(seeds: Sequence[int]) -> Runs:
-        sides = zip(*(of_seed(seed) for seed in seeds), strict=True)
-        samples = ({name: per_seed([own[name] for own in side], items) for name in side[0]} for side in sides)
-        return Runs(*samples, networks=len(seeds))
-
-    return measure
 
 
 def _arm(documents: Sequence[Sequence[Words]], tasks: Mapping[str, float] = {}, **changes: Any) -> Arm:
@@ -208,7 +196,7 @@ def _tale_loss(specimen: Specimen, tales: Sequence[Tale], hidden: np.ndarray) ->
 
 
 EXPERIMENTS = {
-    "text-streams": experiment(streams, ASKED),
-    "segment-tasks": experiment(segments, ASKED),
-    "tasks-in-turn": experiment(in_turn, ASKED),
+    "text-streams": one_by_one(streams, ASKED),
+    "segment-tasks": one_by_one(segments, ASKED),
+    "tasks-in-turn": one_by_one(in_turn, ASKED),
 }

@@ -14,8 +14,9 @@ from bertology_utils.activations import word_vectors
 from bertology_utils.instruments.probes import encode_labels, probe_correctness
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.objectives import MASK_SHARE, shuffle_ngram
-from bertology_utils.studies.training.engine_arms import Arm, losses, train
-from bertology_utils.studies.training.purposes import Values, experiment
+from bertology_utils.recorded_arms import Values, one_by_one
+from bertology_utils.studies.training.engine_arms import Arm, train
+from bertology_utils.tuning.hidden_words import losses
 from bertology_utils.tuning.tiny_pretraining import small_language
 
 PIECES = 90_000
@@ -132,4 +133,4 @@ def _filled(specimen: Specimen, inputs: Sequence[Words], starts: np.ndarray) -> 
     return float(losses(specimen, inputs, starts[:, None] + np.arange(SPAN)).mean())
 
 
-EXPERIMENTS = {"word-order": experiment(word_order, NEW), "span-edges": experiment(span_edges, NEW)}
+EXPERIMENTS = {"word-order": one_by_one(word_order, NEW), "span-edges": one_by_one(span_edges, NEW)}

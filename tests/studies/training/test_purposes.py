@@ -8,9 +8,10 @@ import torch
 
 from bertology_utils.runs import Runs
 from bertology_utils.studies.training import engine_arms, purposes
-from bertology_utils.studies.training.engine_arms import Arm, hidden_words, losses, train
+from bertology_utils.studies.training.engine_arms import Arm, train
 from bertology_utils.studies.training.tales import ACTS, VERB, World, world
 from bertology_utils.text import encode_words, model_inputs
+from bertology_utils.tuning.hidden_words import hidden_words, losses
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.judging import judge_claim, needed
 
