@@ -17,6 +17,7 @@ FOUNDATIONS = (
     "files",
     "bibliography",
     "samples",
+    "variances",
     "estimation",
     "statistics",
     "templates",
