@@ -6,6 +6,7 @@ Depends on `scores`, `tasks` and `layer_curves`. Five tasks stand for the study'
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -133,7 +134,7 @@ def stretched(shallow: Mixes, deep: Mixes, kept: Mapping[str, Task]) -> dict[str
         scores = {task: mixes[task][0] for task in kept}
         found |= expected_layer_samples(tasks_together(scores, kept), name)
         places.append(_places(scores.values()))
-    return found | {"same_order": per_seed(_same_order(*places))}
+    return found | {"same_order": per_seed(_same_order(*places), items=comb(len(kept), 2))}
 
 
 def _places(scores: Iterable[np.ndarray]) -> np.ndarray:
