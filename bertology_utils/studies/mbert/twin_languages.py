@@ -205,43 +205,18 @@ class Tagging:
             ]
         )
 
-    def best(self, scores: np.ndarray, which: slice | np.ndarray = slice(None)) -> np.ndarray:
-        """Odd ones of the chosen words, at each model's best layer on the even ones: (seeds, sentences).
+    def best(self, scores: np.ndarray) -> np.ndarray:
+        """Odd words, at each model's best layer on the even ones: (seeds, sentences)."""
+        return by_unit(np.stack([selected(of_model) for of_model in scores]), self._sentences[1::2])
 
-        `which` is (words,), or (seeds, words) where each model has its own; then sentences count alike, those that have
-        chosen words for every model.
-        """
-        if np.ndim(which) == 2:
-            right = [selected(own[:, chosen]) for own, chosen in zip(scores, which, strict=True)]
-            return self._by_sentence(right, which)
-        right = np.stack([selected(of_model[:, which]) for of_model in scores])
-        return by_unit(right, self._sentences[which][1::2])
-
-    def guessed(self, which: slice | np.ndarray = slice(None)) -> np.ndarray:
-        """The same of the most frequent tag: (sentences,), or (seeds, sentences)."""
-        if np.ndim(which) == 2:
-            return self._by_sentence([self.commonest[chosen][1::2] for chosen in which], which)
-        return by_unit(self.commonest[which][1::2], self._sentences[which][1::2])
-
-    def _by_sentence(self, values: Sequence[np.ndarray], which: np.ndarray) -> np.ndarray:
-        """Means over the odd chosen words of each model: (seeds, sentences), of sentences that all models have."""
-        means = np.full((len(which), len(self.asked)), np.nan)
-        for own, chosen, right in zip(means, which, values, strict=True):
-            homes = self._sentences[chosen][1::2].astype(int)
-            counts = np.bincount(homes, minlength=len(own))
-            np.divide(np.bincount(homes, right, len(own)), counts, out=own, where=counts > 0)
-        return means[:, ~np.isnan(means).any(0)]
+    def guessed(self) -> np.ndarray:
+        """The same of the most frequent tag: (sentences,)."""
+        return by_unit(self.commonest[1::2], self._sentences[1::2])
 
     @cached_property
     def commonest(self) -> np.ndarray:
         """Is the most frequent tag right? (words,)."""
         return crosslingual.majority_tagging(self.read, self.asked)
-
-    def in_other_letters(self, pair: Pair) -> np.ndarray:
-        """Which words the languages of a pair do not share: booleans (words,), or (seeds, words)."""
-        if isinstance(pair, TwinLanguage):
-            return crosslingual.in_other_letters(self.asked, pair)
-        return np.stack([self.in_other_letters(language) for language in pair])
 
     @cached_property
     def _sentences(self) -> np.ndarray:

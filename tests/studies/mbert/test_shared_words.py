@@ -1,0 +1,53 @@
+"""Pairs with and without shared words: what is asked, and that a seed has everything of its own."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertology_utils.studies.mbert import crosslingual, shared_words
+from bertology_utils.tuning.two_languages import TwinLanguage
+from bertology_utils.verdicts.claims import claim_by_id
+
+SEEDS = (7, 8)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(shared_words, "READ", 40)
+    monkeypatch.setattr(shared_words, "ASKED", 8)
+    monkeypatch.setattr(shared_words, "TAGGED", 30)
+    monkeypatch.setattr(shared_words, "RECIPE", replace(shared_words.RECIPE, steps=2))
+
+
+def test_the_samples_are_those_of_the_claims(small):
+    found = shared_words.shared_words(SEEDS)
+    for side in (found.model, found.twin):
+        assert {name: sample.shape for name, sample in side.items()} == dict.fromkeys(side, (2, 1))
+        for claim in ("mbert-shared-wordpieces-help", "mbert-shared-vocab-not-needed"):
+            assert claim_by_id(claim).parsed_prediction.names <= set(side)
+    assert np.array_equal(found.model["majority"], found.twin["majority"])
+
+
+def test_only_words_that_no_twin_shares_are_asked(small):
+    own = shared_words.Seed(7)
+    words = [word for sentence in own.sentences[40:] for word in sentence.words]
+    moved = np.array([own.sharing.translate([word])[0] != word for word in words])
+    assert 0 < moved.sum() < len(words)
+    assert np.array_equal(moved, crosslingual.in_other_letters(own.sentences[40:], own.sharing))
+    assert own.moved(moved.astype(float)) == 1 and own.moved(~moved) == 0
+
+
+def test_a_seed_has_words_twins_and_weights_of_its_own(small):
+    first, second = (shared_words.Seed(seed) for seed in SEEDS)
+    assert first.english != second.english and first.sharing.shared != second.sharing.shared
+    assert len(first.untrained.tokenizer) == len(second.untrained.tokenizer)
+    weights = [one.untrained.model.state_dict()["cls.predictions.transform.dense.weight"] for one in (first, second)]
+    assert not np.allclose(*weights)
+
+
+def test_a_model_that_knows_a_planted_tag_is_right(small, monkeypatch):
+    own = shared_words.Seed(7)
+    words = sum(len(sentence.words) for sentence in own.sentences[40:])
+    monkeypatch.setattr(crosslingual, "zero_shot_tagging", lambda *_: np.ones((3, words)))
+    assert own.tagged(None, TwinLanguage()) == pytest.approx(1)
