@@ -83,16 +83,33 @@ class Recorded:
         """`scores` of the graded task alone, under names of their own."""
         return {f"graded_{name}": values for name, values in self.scores(specimen, [GRADED]).items()}
 
+    def pruned(self, specimen: Specimen) -> Samples:
+        """Scores as pruned, before any further tuning, of whole parts and of single weights; `full`, `majority`.
+
+        heads_left, weights_left: the shares at which pruning stopped. One value a seed, a mean over tasks.
+        """
+        names = ("s_good", "s_random", "m_good", "m_random")
+        scores = {f"{name}_pruned": own for name, own in self._means(specimen.identity, TASKS, names, "pruned").items()}
+        whole = self._means(specimen.identity, TASKS, [FULL, "majority"])
+        left = {"heads_left": (FULL, "heads"), "weights_left": ("m_good", "weights")}
+        shares = {
+            name: per_seed(np.mean([self._of_task(specimen.identity, task, *at, TASKS).mean(1) for task in TASKS], 0))
+            for name, at in left.items()
+        }
+        return scores | whole | shares
+
     def stability(self, specimen: Specimen) -> Samples:
         """How runs agree: kappa of the good networks' heads, the spread of m-pruning's shares, of importance scores."""
         heads, weights, importance = (
             [self._of_task(specimen.identity, task, network, column) for task in TASKS]
             for network, column in (("s_good", "heads"), ("m_good", "weights"), (FULL, "importance"))
         )
-        spread = np.mean([np.ravel(nets.spread_by_run(own)) for own in weights], axis=0)
-        return {
+        spreads = {
+            name: per_seed(np.mean([np.ravel(nets.spread_by_run(own)) for own in every], axis=0))
+            for name, every in (("share_sd", weights), ("head_sd", [own.astype(float) for own in heads]))
+        }
+        return spreads | {
             "kappa": nets.kappa_by_run(*heads),
-            "share_sd": per_seed(spread),
             "reliability": nets.reliability(*importance),
         }
 
