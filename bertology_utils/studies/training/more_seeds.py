@@ -1,4 +1,4 @@
-"""Arms that need more seeds than a chapter's minutes: masks-drawn-once or anew, layers-or-heads, a warm start.
+"""Arms that need more seeds than a chapter's minutes: masks drawn once or anew, more to read, shapes, a warm start.
 
 As those of `laboratory`, but every seed has nouns, adjectives, names and sentences of its own, so that an interval over
 seeds covers words, sentences, weights and order. The study `small-models` records them.
@@ -20,6 +20,7 @@ from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
 RECIPE = replace(tiny.TINY, steps=90)
 SENTENCES, HELD_OUT, WORDS = 2600, 300, 224
 FEW, COPIES = 100, 10  # sentences that are read again and again, and masks of each that are drawn once
+VERBS = 100  # at least so many of the held-out sentences have a form of be, have or do
 STACKED = 1000  # added to a seed, for the order of the second half
 Texts = Sequence[Sequence[Sequence[str]]]
 
@@ -77,6 +78,29 @@ def masks(seeds: Sequence[int]) -> Runs:
     )
 
 
+def reading(seeds: Sequence[int]) -> Runs:
+    """Losses after a hundred sentences, `few_sentences`, or all of them for a third of the steps, `short`, or for all.
+
+    Those are `many_sentences`; `agreement` and `agreement_short` are the shares of verbs whose right number is
+    preferred after all steps or a third (liu2019roberta).
+    """
+    texts = _read(seeds)
+    short, long = _pretrain(texts, seeds, steps=RECIPE.steps // 3), _pretrain(texts, seeds)
+    few = _pretrain([text[:FEW] for text in texts], seeds)
+    found = _beside_untrained({"few_sentences": few, "short": short, "many_sentences": long}, seeds)
+    blank = _agreement(_untrained(seeds), seeds)
+    agreeing = {"agreement": long, "agreement_short": short}
+    return Runs.together(
+        found, Runs({name: _agreement(own, seeds) for name, own in agreeing.items()}, dict.fromkeys(agreeing, blank))
+    )
+
+
+def _agreement(models: Sequence[Specimen], seeds: Sequence[int]) -> UnitSamples:
+    """Verbs of held-out sentences whose right number is preferred: (seeds, 1)."""
+    asked = [tiny.small_language(SENTENCES, seed, drawn=True)[-HELD_OUT:] for seed in seeds]
+    return per_seed([tiny.agreement([model], own).mean() for model, own in zip(models, asked, strict=True)], VERBS)
+
+
 def shapes(seeds: Sequence[int]) -> Runs:
     """Losses with 1, 2, 4 layers of two heads, and 1, 2, 8 heads in two layers (wang2019crosslingual); `stacked`: two
     layers for half of the steps, copied on top of themselves for the other half (gong2019efficient)."""
@@ -94,4 +118,4 @@ def _stacked(shallow: Sequence[Specimen], texts: Texts, seeds: Sequence[int]) ->
     return tiny.train_each(deep, texts, recipe, [STACKED + seed for seed in seeds])
 
 
-EXPERIMENTS = {"masks-drawn-once": masks, "layers-or-heads": shapes}
+EXPERIMENTS = {"masks-drawn-once": masks, "reading-more": reading, "layers-or-heads": shapes}
