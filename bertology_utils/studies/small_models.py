@@ -16,7 +16,15 @@ from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
 from bertology_utils.studies.mbert import carried_over, parallel_training, shared_words
 from bertology_utils.studies.overview import recurrent
-from bertology_utils.studies.training import entity_inputs, knowledge, more_seeds, purposes, purposes_of_words, roles
+from bertology_utils.studies.training import (
+    entity_inputs,
+    in_turn,
+    knowledge,
+    more_seeds,
+    purposes,
+    purposes_of_words,
+    roles,
+)
 
 PATH = recorded_arms.PATH
 MODULES = (
@@ -24,6 +32,7 @@ MODULES = (
     more_seeds,
     purposes,
     purposes_of_words,
+    in_turn,
     entity_inputs,
     knowledge,
     roles,
