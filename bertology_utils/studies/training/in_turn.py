@@ -14,12 +14,14 @@ from bertology_utils.pretraining.objectives import permutation_attention
 from bertology_utils.recorded_arms import Values, one_by_one
 from bertology_utils.studies.training.engine_arms import Arm, train
 from bertology_utils.text import Words
+from bertology_utils.tuning.hidden_words import losses
+from bertology_utils.tuning.mlm_training import masked_logits
 
-FIRST = "new los san saint port fort lake mount cape high old east".split()
-LAST = "york angeles jose paul arthur worth placid vernon town point haven side".split()
-PEOPLE = "farmer teacher doctor sailor painter singer baker judge".split()
-VERBS = "knows likes leaves visits misses loves".split()
-WHEN = "often never soon again today twice".split()
+FIRST = ["new", "los", "san", "saint", "port", "fort", "lake", "mount", "cape", "high", "old", "east"]
+LAST = ["york", "angeles", "jose", "paul", "arthur", "worth", "placid", "vernon", "town", "point", "haven", "side"]
+PEOPLE = ["farmer", "teacher", "doctor", "sailor", "painter", "singer", "baker", "judge"]
+VERBS = ["knows", "likes", "leaves", "visits", "misses", "loves"]
+WHEN = ["often", "never", "soon", "again", "today", "twice"]
 ALL = [*FIRST, *LAST, *PEOPLE, *VERBS, *WHEN, "the", "."]
 NAME = (3, 4)  # the places of a name's words in a sentence
 READ, ASKED, PIECES = 3000, 200, 90_000
@@ -27,7 +29,6 @@ RECIPE = {
     "inner": 128, "batch": 16, "matrix_learning_rate": 0.02, "masking": {"share": 0.3}, "single_share": 1.0,
     "phases": [{"steps": 8, "length": 16}],
 }  # fmt: skip
-OBJECTIVES = {"masked": "masked-tokens", "permuted": "permutation"}
 
 
 def sentences(count: int, rng: np.random.Generator, partner: Sequence[int] | None) -> list[Words]:
@@ -42,28 +43,25 @@ def sentences(count: int, rng: np.random.Generator, partner: Sequence[int] | Non
 
 
 @torch.no_grad()
-def name_costs(model: Specimen, asked: Sequence[Words], permuted: bool) -> np.ndarray:
-    """What a name's words cost in nats where both are hidden, (sentences, 2): at once, or if `permuted` in turn.
+def costs_in_turn(model: Specimen, asked: Sequence[Words]) -> np.ndarray:
+    """What a name's words cost a permuted LM in nats, (sentences, 2): the first alone, and the second after it.
 
-    In turn: behind the words stands a [MASK] for each of the two, at its place; the first sees the sentence without the
-    name, the second the name's first word as well, as in training.
+    As in training, there stands a [MASK] for each of the two behind the words, at its place.
     """
-    tokenizer = model.tokenizer
+    tokenizer, places = model.tokenizer, [1 + place for place in NAME]
     ids = torch.tensor([tokenizer.convert_tokens_to_ids(["[CLS]", *words, "[SEP]"]) for words in asked])
-    places = [1 + place for place in NAME]
-    answers = ids[:, places]
-    if not permuted:
-        ids[:, places] = tokenizer.mask_token_id
-        logits = model.model(input_ids=ids).logits[:, places]
-    else:
-        length = ids.shape[1]
-        masks = torch.full((len(ids), len(places)), tokenizer.mask_token_id)
-        logits = model.model(
-            input_ids=torch.cat([ids, masks], 1),
-            position_ids=torch.tensor([[*range(length), *places]]),
-            attention_mask=_bias(length, places).expand(len(ids), -1, -1, -1),
-        ).logits[:, length:]
-    return -logits.log_softmax(-1).gather(-1, answers[..., None])[..., 0].numpy()
+    length = ids.shape[1]
+    masks = torch.full((len(ids), len(places)), tokenizer.mask_token_id)
+    batch = {
+        "input_ids": torch.cat([ids, masks], 1),
+        "position_ids": torch.tensor([[*range(length), *places]]),
+        "attention_mask": _bias(length, places).expand(len(ids), -1, -1, -1),
+    }
+    behind = torch.zeros(batch["input_ids"].shape, dtype=torch.bool)
+    behind[:, length:] = True
+    logits, _ = masked_logits(model.model, batch, behind)
+    scores = logits.log_softmax(-1).view(len(ids), len(places), -1)
+    return -scores.gather(-1, ids[:, places, None])[..., 0].numpy()
 
 
 def _bias(length: int, places: Sequence[int]) -> torch.Tensor:
@@ -89,30 +87,25 @@ def in_turn(seed: int) -> tuple[Values, Values]:
     trained, blank = {}, {}
     for ending, pairs in (("", partner), ("_loose", None)):
         read, asked = sentences(READ, rng, pairs), sentences(ASKED, rng, pairs)
-        for name, objective in OBJECTIVES.items():
-            arm = Arm([[words] for words in read], RECIPE | {"objectives": {objective: 1.0}})
-            ends = train(arm, ALL, PIECES, seed)
+        for objective, costs in ARMS:
+            ends = train(Arm([[words] for words in read], RECIPE | {"objectives": {objective: 1.0}}), ALL, PIECES, seed)
             for side, model in ((trained, ends[-1]), (blank, ends[0])):
-                side[name + ending] = _mean(name_costs(model, asked, name == "permuted").sum(1))
-                if name == "masked" and not ending:
-                    side |= _asked_in_turn(model, asked)
+                side |= {f"{key}{ending}": value for key, value in costs(model, asked).items()}
     return trained, blank
 
 
-def _asked_in_turn(model: Specimen, asked: Sequence[Words]) -> Values:
-    """The masked LM's costs of the second word where the first is shown, and of the first with it."""
-    tokenizer, place = model.tokenizer, 1 + NAME[1]
-    ids = torch.tensor([tokenizer.convert_tokens_to_ids(["[CLS]", *words, "[SEP]"]) for words in asked])
-    answers = ids[:, place].clone()
-    ids[:, place] = tokenizer.mask_token_id
-    with torch.no_grad():
-        second = -model.model(input_ids=ids).logits[:, place].log_softmax(-1).gather(-1, answers[:, None])[:, 0].numpy()
-    first = name_costs(model, asked, permuted=False)[:, 0]
-    return {"second_of_masked": _mean(second), "asked_in_turn": _mean(first + second)}
+def _at_once(model: Specimen, asked: Sequence[Words]) -> Values:
+    first, second = (losses(model, asked, np.tile(hidden, (len(asked), 1))) for hidden in (NAME, NAME[1:]))
+    return {
+        "masked": float(first.sum(1).mean()),
+        "second_of_masked": float(second.mean()),
+        "asked_in_turn": float((first[:, 0] + second[:, 0]).mean()),
+    }
 
 
-def _mean(values: np.ndarray) -> float:
-    return float(np.mean(values))
+def _in_turn(model: Specimen, asked: Sequence[Words]) -> Values:
+    return {"permuted": float(costs_in_turn(model, asked).sum(1).mean())}
 
 
+ARMS = (("masked-tokens", _at_once), ("permutation", _in_turn))
 EXPERIMENTS = {"in-turn": one_by_one(in_turn, ASKED)}
