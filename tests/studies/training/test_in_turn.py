@@ -37,8 +37,8 @@ def test_the_first_word_sees_nothing_of_the_name_and_the_second_the_first(permut
 
 
 def test_the_samples_are_those_of_the_claim(monkeypatch):
-    monkeypatch.setattr(in_turn, "READ", 60)
-    monkeypatch.setattr(in_turn, "PIECES", 600)
+    monkeypatch.setattr(in_turn, "READ", 200)
+    monkeypatch.setattr(in_turn, "PIECES", 3000)
     trained, untrained = in_turn.in_turn(5)
     names = claim_by_id("xlnet-permutation-lm").parsed_prediction.names
     assert names | {"asked_in_turn", "second_of_masked"} <= set(trained) and set(trained) == set(untrained)
