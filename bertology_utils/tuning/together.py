@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
-from bertology_utils.tuning.descent import CLIP, descend
+from bertology_utils.tuning.descent import CLIP, Optimiser, adamw, descend
 
 Batch = Mapping[str, Tensor]
 
@@ -191,7 +191,12 @@ def clip_each(parameters: Sequence[Tensor]) -> None:
 
 
 def train_together(
-    specimens: Sequence[Specimen], feeds: Sequence[Iterator[Batch]], steps: int, learning_rate: float, only: str = ""
+    specimens: Sequence[Specimen],
+    feeds: Sequence[Iterator[Batch]],
+    steps: int,
+    learning_rate: float,
+    only: str = "",
+    optimiser_of: Optimiser = adamw,
 ) -> list[Specimen]:
     """The specimens, trained in place for `steps` steps, each on its own endless feed of masked batches.
 
@@ -206,6 +211,6 @@ def train_together(
         batch = pack([next(feed) for feed in feeds])
         return stack.masked_losses(stack.hidden(batch), batch)
 
-    descend([{"params": trained, "lr": learning_rate}], losses, steps, clip_each)
+    descend([{"params": trained, "lr": learning_rate}], losses, steps, clip_each, optimiser_of)
     stack.unstack()
     return list(specimens)
