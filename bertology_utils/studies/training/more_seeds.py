@@ -23,9 +23,9 @@ RECIPE = replace(tiny.TINY, steps=90)
 SENTENCES, HELD_OUT, WORDS = 2600, 300, 224
 FEW, COPIES = 100, 10  # sentences that are read again and again, and masks of each that are drawn once
 STACKED = 1000  # added to a seed, for the order of the second half
-SIZE, BATCH, UPDATES = {"width": 32, "inner": 64}, 32, 1600  # of the arms of batches; pieces and steps of the smallest
-SMALL_RATE = 2**-7
-RATES = {("adamw", 8): 2**-7, ("adamw", 32): 2**-6, ("lamb", 8): 2**-6, ("lamb", 32): 2**-5}  # chosen on other seeds
+SIZE, BATCH, UPDATES = {"width": 32, "inner": 64}, 64, 1280  # of the arms of batches; pieces and steps of the smallest
+SMALL_RATE = 2**-9
+RATES = {("adamw", 8): 2**-7, ("adamw", 32): 2**-6, ("lamb", 8): 2**-4, ("lamb", 32): 2**-4}  # chosen on other seeds
 OPTIMISERS: dict[str, Optimiser] = {"adamw": adamw, "lamb": Lamb}
 Texts = Sequence[Sequence[Sequence[str]]]
 
