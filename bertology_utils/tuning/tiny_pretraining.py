@@ -132,6 +132,18 @@ def _untrained(words: Sequence[str], recipe: BilingualRecipe, seeds: int) -> lis
     return over_seeds(lambda seed: tiny_specimen(words, recipe, seed), seeds)
 
 
+def untrained_each(
+    texts: Sequence[Sequence[Sequence[str]]], pieces: int, recipe: BilingualRecipe, seeds: Sequence[int]
+) -> list[Specimen]:
+    """A fresh model for each seed over the words of its own text.
+
+    Pieces that stand for no word bring all vocabularies to one size, so that the models train together.
+    """
+    words = (sorted({word for sentence in text for word in sentence}) for text in texts)
+    padded = ([*own, *(f"[unused{i}]" for i in range(pieces - len(own)))] for own in words)
+    return [tiny_specimen(own, recipe, seed) for own, seed in zip(padded, seeds, strict=True)]
+
+
 def train_embeddings(
     models: Sequence[Specimen], sentences: Sequence[Sequence[str]], recipe: BilingualRecipe
 ) -> list[Specimen]:

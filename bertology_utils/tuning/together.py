@@ -154,9 +154,12 @@ class Stack:
             flat = self._linear(x, f"{name}.{kind}").flatten(0, 1)[batch.rows.flatten()]
             return flat.view(*shape, heads, -1).transpose(1, 2)
 
-        mask = batch.real[:, None, None, :]
-        mixed = F.scaled_dot_product_attention(*map(in_rows, ("query", "key", "value")), attn_mask=mask)
+        mixed = self.mixed(*map(in_rows, ("query", "key", "value")), batch.real[:, None, None, :])
         return mixed.transpose(1, 2).flatten(2).flatten(0, 1)[batch.back].view_as(x)
+
+    def mixed(self, query: Tensor, key: Tensor, value: Tensor, real: Tensor) -> Tensor:
+        """The values as each piece attends to them, (sentences, heads, pieces, width of a head) all."""
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=real)
 
     def masked_logits(self, hidden: Tensor, batch: Packed) -> Tensor:
         """What each model expects at its masked places: (models, masked, vocabulary)."""

@@ -17,7 +17,7 @@ from bertology_utils.samples import UnitSamples, per_seed
 from bertology_utils.tuning import tiny_pretraining as tiny
 from bertology_utils.tuning.descent import Optimiser, adamw
 from bertology_utils.tuning.lamb import Lamb
-from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
+from bertology_utils.tuning.two_languages import BilingualRecipe
 
 RECIPE = replace(tiny.TINY, steps=90)
 SENTENCES, HELD_OUT, WORDS = 2600, 300, 224
@@ -40,11 +40,7 @@ def _read(seeds: Sequence[int]) -> Texts:
 
 
 def _untrained(seeds: Sequence[int], **changes: float) -> list[Specimen]:
-    """Fresh models; pieces that stand for no word make all vocabularies of one size, so that they train together."""
-    words = (sorted({word for sentence in _language(seed) for word in sentence}) for seed in seeds)
-    padded = ([*own, *(f"[unused{i}]" for i in range(WORDS - len(own)))] for own in words)
-    recipe = replace(RECIPE, **changes)
-    return [tiny_specimen(own, recipe, seed) for own, seed in zip(padded, seeds, strict=True)]
+    return tiny.untrained_each([_language(seed) for seed in seeds], WORDS, replace(RECIPE, **changes), seeds)
 
 
 def _pretrain(
