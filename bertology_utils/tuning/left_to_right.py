@@ -35,7 +35,7 @@ class LeftToRight(Stack):
 
     @torch.no_grad()
     def read(self, batch: Packed) -> tuple[Tensor, Tensor]:
-        """Losses of the next words (models,), and the mean maps of the heads (layers, models, sentences, pieces, pieces).
+        """Losses of the next words (models,), and maps (layers, models, sentences, pieces, pieces), means over heads.
 
         All models need as many sentences.
         """
