@@ -14,6 +14,7 @@ from bertology_utils.by_seed import orphaned, run_groups
 from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
+from bertology_utils.studies.layers import causal_dependencies
 from bertology_utils.studies.mbert import carried_over, parallel_training, shared_words
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
@@ -29,6 +30,7 @@ from bertology_utils.studies.training import (
 PATH = recorded_arms.PATH
 MODULES = (
     recurrent,
+    causal_dependencies,
     more_seeds,
     purposes,
     purposes_of_words,

@@ -1,4 +1,4 @@
-"""Short training in a notebook: AdamW with warm-up, linear decay and clipping, on any loss.
+"""Short training in a notebook: AdamW or another optimiser, with warm-up, linear decay and clipping, on any loss.
 
 Depends on torch alone. `training` (labelled sentences) and `mlm_training` (masked pieces) bring model and loss.
 """
@@ -11,6 +11,12 @@ from torch import Tensor, nn
 
 WEIGHT_DECAY = 0.01
 CLIP = 1.0
+Optimiser = Callable[[Sequence[Mapping]], torch.optim.Optimizer]
+
+
+def adamw(groups: Sequence[Mapping]) -> torch.optim.Optimizer:
+    """The usual optimiser of groups of parameters."""
+    return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
 
 
 def clip_together(parameters: Sequence[Tensor]) -> None:
@@ -23,13 +29,14 @@ def descend(
     loss_of_step: Callable[[], Tensor],
     steps: int,
     clip: Callable[[Sequence[Tensor]], None] = clip_together,
+    optimiser_of: Optimiser = adamw,
 ) -> np.ndarray:
     """`steps` steps on `loss_of_step()`, a scalar or one loss a model, the first tenth of them warm-up: (steps, ...).
 
     groups: parameters with their peak learning rate, `{"params": ..., "lr": ...}` as torch takes them. They are left
     without gradients: chapters keep many runs, and gradients are as large as weights.
     """
-    optimiser = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
+    optimiser = optimiser_of(groups)
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     warmup = max(1, steps // 10)
     schedule = torch.optim.lr_scheduler.LambdaLR(

@@ -24,7 +24,7 @@ from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.pretraining.objectives import next_sentence_pairs
 from bertology_utils.text import Encoding, batches, encode_words, model_inputs
-from bertology_utils.tuning.descent import descend
+from bertology_utils.tuning.descent import Optimiser, adamw, descend
 from bertology_utils.tuning.mlm_training import endless_batches, mask_batch, mlm_losses, shuffled_rows, special_ids
 from bertology_utils.tuning.together import Packed, Stack, clip_each, pack, train_together
 from bertology_utils.tuning.training import Examples, finetune
@@ -118,17 +118,30 @@ def train_each(
     recipe: BilingualRecipe,
     seeds: Sequence[int],
     feed: Feed = endless_batches,
+    optimiser_of: Optimiser = adamw,
 ) -> list[Specimen]:
     """Models trained in place, each on sentences of its own; `feed` makes masked batches of them."""
     feeds = [
         feed(specimen, encode_words(specimen, text), seed, recipe.budget)
         for specimen, text, seed in zip(fresh, texts, seeds, strict=True)
     ]
-    return train_together(fresh, feeds, recipe.steps, recipe.learning_rate)
+    return train_together(fresh, feeds, recipe.steps, recipe.learning_rate, optimiser_of=optimiser_of)
 
 
 def _untrained(words: Sequence[str], recipe: BilingualRecipe, seeds: int) -> list[Specimen]:
     return over_seeds(lambda seed: tiny_specimen(words, recipe, seed), seeds)
+
+
+def untrained_each(
+    texts: Sequence[Sequence[Sequence[str]]], pieces: int, recipe: BilingualRecipe, seeds: Sequence[int]
+) -> list[Specimen]:
+    """A fresh model for each seed over the words of its own text.
+
+    Pieces that stand for no word bring all vocabularies to one size, so that the models train together.
+    """
+    words = (sorted({word for sentence in text for word in sentence}) for text in texts)
+    padded = ([*own, *(f"[unused{i}]" for i in range(pieces - len(own)))] for own in words)
+    return [tiny_specimen(own, recipe, seed) for own, seed in zip(padded, seeds, strict=True)]
 
 
 def train_embeddings(

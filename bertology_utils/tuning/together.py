@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
-from bertology_utils.tuning.descent import CLIP, descend
+from bertology_utils.tuning.descent import CLIP, Optimiser, adamw, descend
 
 Batch = Mapping[str, Tensor]
 
@@ -154,9 +154,12 @@ class Stack:
             flat = self._linear(x, f"{name}.{kind}").flatten(0, 1)[batch.rows.flatten()]
             return flat.view(*shape, heads, -1).transpose(1, 2)
 
-        mask = batch.real[:, None, None, :]
-        mixed = F.scaled_dot_product_attention(*map(in_rows, ("query", "key", "value")), attn_mask=mask)
+        mixed = self.mixed(*map(in_rows, ("query", "key", "value")), batch.real[:, None, None, :])
         return mixed.transpose(1, 2).flatten(2).flatten(0, 1)[batch.back].view_as(x)
+
+    def mixed(self, query: Tensor, key: Tensor, value: Tensor, real: Tensor) -> Tensor:
+        """The values as each piece attends to them, (sentences, heads, pieces, width of a head) all."""
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=real)
 
     def masked_logits(self, hidden: Tensor, batch: Packed) -> Tensor:
         """What each model expects at its masked places: (models, masked, vocabulary)."""
@@ -191,7 +194,12 @@ def clip_each(parameters: Sequence[Tensor]) -> None:
 
 
 def train_together(
-    specimens: Sequence[Specimen], feeds: Sequence[Iterator[Batch]], steps: int, learning_rate: float, only: str = ""
+    specimens: Sequence[Specimen],
+    feeds: Sequence[Iterator[Batch]],
+    steps: int,
+    learning_rate: float,
+    only: str = "",
+    optimiser_of: Optimiser = adamw,
 ) -> list[Specimen]:
     """The specimens, trained in place for `steps` steps, each on its own endless feed of masked batches.
 
@@ -206,6 +214,6 @@ def train_together(
         batch = pack([next(feed) for feed in feeds])
         return stack.masked_losses(stack.hidden(batch), batch)
 
-    descend([{"params": trained, "lr": learning_rate}], losses, steps, clip_each)
+    descend([{"params": trained, "lr": learning_rate}], losses, steps, clip_each, optimiser_of)
     stack.unstack()
     return list(specimens)

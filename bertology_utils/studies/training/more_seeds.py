@@ -1,8 +1,8 @@
-"""Arms that need more seeds than a chapter's minutes: masks drawn once or anew, more to read, shapes, a warm start.
+"""Arms that need more seeds than a chapter's minutes: masks, more to read, shapes of the net, large batches.
 
 As those of `laboratory`, but every seed has nouns, adjectives, names and sentences of its own, so that an interval over
 seeds covers words, sentences, weights and order. The study `small-models` records them.
-Depends on `tuning.tiny_pretraining`.
+Depends on `tuning.tiny_pretraining` and `tuning.lamb`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,19 @@ from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
 from bertology_utils.samples import UnitSamples, per_seed
 from bertology_utils.tuning import tiny_pretraining as tiny
-from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
+from bertology_utils.tuning.descent import Optimiser, adamw
+from bertology_utils.tuning.lamb import Lamb
+from bertology_utils.tuning.two_languages import BilingualRecipe
 
 RECIPE = replace(tiny.TINY, steps=90)
 SENTENCES, HELD_OUT, WORDS = 2600, 300, 224
 FEW, COPIES = 100, 10  # sentences that are read again and again, and masks of each that are drawn once
 VERBS = 100  # at least so many of the held-out sentences have a form of be, have or do
 STACKED = 1000  # added to a seed, for the order of the second half
+SIZE, BATCH, UPDATES = {"width": 32, "inner": 64}, 64, 1280  # of the arms of batches; pieces and steps of the smallest
+SMALL_RATE = 2**-9
+RATES = {("adamw", 8): 2**-7, ("adamw", 32): 2**-6, ("lamb", 8): 2**-4, ("lamb", 32): 2**-4}  # chosen on other seeds
+OPTIMISERS: dict[str, Optimiser] = {"adamw": adamw, "lamb": Lamb}
 Texts = Sequence[Sequence[Sequence[str]]]
 
 
@@ -34,16 +40,19 @@ def _read(seeds: Sequence[int]) -> Texts:
     return [_language(seed)[:-HELD_OUT] for seed in seeds]
 
 
-def _untrained(seeds: Sequence[int], **changes: int) -> list[Specimen]:
-    """Fresh models; pieces that stand for no word make all vocabularies of one size, so that they train together."""
-    words = (sorted({word for sentence in _language(seed) for word in sentence}) for seed in seeds)
-    padded = ([*own, *(f"[unused{i}]" for i in range(WORDS - len(own)))] for own in words)
+def _untrained(seeds: Sequence[int], **changes: float) -> list[Specimen]:
+    return tiny.untrained_each([_language(seed) for seed in seeds], WORDS, replace(RECIPE, **changes), seeds)
+
+
+def _pretrain(
+    texts: Texts,
+    seeds: Sequence[int],
+    feed: tiny.Feed = tiny.endless_batches,
+    optimiser_of: Optimiser = adamw,
+    **changes: float,
+) -> list[Specimen]:
     recipe = replace(RECIPE, **changes)
-    return [tiny_specimen(own, recipe, seed) for own, seed in zip(padded, seeds, strict=True)]
-
-
-def _pretrain(texts: Texts, seeds: Sequence[int], feed: tiny.Feed = tiny.endless_batches, **changes) -> list[Specimen]:
-    return tiny.train_each(_untrained(seeds, **changes), texts, replace(RECIPE, **changes), seeds, feed)
+    return tiny.train_each(_untrained(seeds, **changes), texts, recipe, seeds, feed, optimiser_of)
 
 
 def _losses(models: Sequence[Specimen], seeds: Sequence[int]) -> UnitSamples:
@@ -53,9 +62,9 @@ def _losses(models: Sequence[Specimen], seeds: Sequence[int]) -> UnitSamples:
     return per_seed(np.array(losses), HELD_OUT)
 
 
-def _beside_untrained(arms: Mapping[str, Sequence[Specimen]], seeds: Sequence[int]) -> Runs:
+def _beside_untrained(arms: Mapping[str, Sequence[Specimen]], seeds: Sequence[int], **changes: float) -> Runs:
     """Losses of the arms; the control has those of untrained models in all of them. Both know `untrained`."""
-    blank = _losses(_untrained(seeds), seeds)
+    blank = _losses(_untrained(seeds, **changes), seeds)
     found = {name: _losses(models, seeds) for name, models in arms.items()} | {"untrained": blank}
     return Runs(found, dict.fromkeys(found, blank))
 
@@ -118,4 +127,34 @@ def _stacked(shallow: Sequence[Specimen], texts: Texts, seeds: Sequence[int]) ->
     return tiny.train_each(deep, texts, recipe, [STACKED + seed for seed in seeds])
 
 
-EXPERIMENTS = {"masks-drawn-once": masks, "reading-more": reading, "layers-or-heads": shapes}
+def batches(seeds: Sequence[int]) -> Runs:
+    """Losses after as many pieces in batches 8 and 32 times as large as those of `small` (you2019large).
+
+    `adamw_8` is an eighth of the steps, eight times as large, with AdamW; `lamb_8` with LAMB; `few` the small batch for
+    an eighth of the steps. Each has the best rate of its own.
+    """
+    texts = _read(seeds)
+    arms = {
+        f"{name}_{times}": _in_batches(texts, seeds, times, UPDATES // times, rate, OPTIMISERS[name])
+        for (name, times), rate in RATES.items()
+    }
+    arms |= {
+        name: _in_batches(texts, seeds, 1, steps, SMALL_RATE)
+        for name, steps in (("small", UPDATES), ("few", UPDATES // 8))
+    }
+    return _beside_untrained(arms, seeds, **SIZE)
+
+
+def _in_batches(
+    texts: Texts, seeds: Sequence[int], times: int, steps: int, rate: float, optimiser_of: Optimiser = adamw
+) -> list[Specimen]:
+    options = {**SIZE, "budget": BATCH * times, "steps": steps, "learning_rate": rate}
+    return _pretrain(texts, seeds, optimiser_of=optimiser_of, **options)
+
+
+EXPERIMENTS = {
+    "masks-drawn-once": masks,
+    "reading-more": reading,
+    "layers-or-heads": shapes,
+    "batches-and-optimisers": batches,
+}

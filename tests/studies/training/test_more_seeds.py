@@ -8,7 +8,12 @@ from bertology_utils.tuning import tiny_pretraining as tiny
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.formulas import clauses_of, names_of
 
-CLAIMS = {"masks": ("dynamic-masking",), "shapes": ("layers-over-heads",), "reading": ("more-data-longer-training",)}
+CLAIMS = {
+    "masks": ("dynamic-masking",),
+    "reading": ("more-data-longer-training",),
+    "shapes": ("layers-over-heads",),
+    "batches": ("batch-32k-lamb",),
+}
 OF_THE_LADDER = {"third_of_steps", "all_steps"}
 
 
@@ -16,6 +21,7 @@ OF_THE_LADDER = {"third_of_steps", "all_steps"}
 def few_steps(monkeypatch):
     """Steps and sentences that take a second."""
     monkeypatch.setattr(more_seeds, "RECIPE", more_seeds.replace(more_seeds.RECIPE, steps=6))
+    monkeypatch.setattr(more_seeds, "UPDATES", 32)
     monkeypatch.setattr(more_seeds, "SENTENCES", 400)
     monkeypatch.setattr(more_seeds, "HELD_OUT", 20)
     more_seeds._language.cache_clear()
@@ -27,8 +33,10 @@ def few_steps(monkeypatch):
 def test_every_name_of_the_claims_is_a_sample_of_a_value_a_seed(name) -> None:
     found = getattr(more_seeds, name)([3, 4])
     assert all(
-        names_of(clauses_of(claim_by_id(claim).prediction)) - OF_THE_LADDER <= set(found.model)
-        for claim in CLAIMS[name]
+        names_of(clauses_of(formula)) - OF_THE_LADDER <= set(found.model)
+        for claim in map(claim_by_id, CLAIMS[name])
+        for formula in (claim.prediction, claim.given)
+        if formula
     )
     assert {values.shape for values in (*found.model.values(), *found.twin.values())} == {(2, 1)}
     losses = [values.mean() for sample, values in found.twin.items() if "agreement" not in sample]
