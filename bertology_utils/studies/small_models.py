@@ -15,7 +15,13 @@ from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
 from bertology_utils.studies.layers import causal_dependencies
-from bertology_utils.studies.mbert import carried_over, parallel_training, shared_words
+from bertology_utils.studies.mbert import (
+    carried_over,
+    next_sentences,
+    parallel_training,
+    shared_words,
+    with_adapters,
+)
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
     entity_inputs,
@@ -41,6 +47,8 @@ MODULES = (
     parallel_training,
     carried_over,
     shared_words,
+    next_sentences,
+    with_adapters,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 

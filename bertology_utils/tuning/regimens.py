@@ -113,18 +113,23 @@ def _through_adapter(module: nn.Module, inputs: tuple, output: Tensor) -> Tensor
     return module.adapter(output)
 
 
+def adapt(dense: nn.Linear, size: int) -> Adapter:
+    """Hangs an adapter on a linear map as a forward hook, so that no existing parameter changes its name."""
+    dense.adapter = Adapter(dense.out_features, size)
+    dense.register_forward_hook(_through_adapter)
+    return dense.adapter
+
+
 def add_adapters(encoder: nn.Module, size: int = 64) -> list[Adapter]:
     """Put adapters after attention projection and feed-forward of each block, before residual and layer norm.
 
-    Freezes all but adapters and layer norms. They hang on forward hooks, so no existing parameter changes its name.
+    Freezes all but adapters and layer norms.
     """
     encoder.requires_grad_(False)
     added = []
     for block in encoder_layers(encoder):
-        for dense in [module for name, module in block.named_modules() if name.endswith(_ADAPTED)]:
-            dense.adapter = Adapter(dense.out_features, size)
-            dense.register_forward_hook(_through_adapter)
-            added.append(dense.adapter)
+        denses = [module for name, module in block.named_modules() if name.endswith(_ADAPTED)]
+        added += [adapt(dense, size) for dense in denses]
         for module in block.modules():
             if isinstance(module, nn.LayerNorm):
                 module.requires_grad_(True)

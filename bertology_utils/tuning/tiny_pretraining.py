@@ -213,7 +213,7 @@ def pretrain_pairs(
     fresh = _untrained(words, recipe, seeds)
     stack, heads = Stack([specimen.model for specimen in fresh]), next_heads(recipe.width, range(seeds))
     share = 0.5 if next_sentence else 1.0
-    feeds = [pair_batches(specimen, documents, seed, recipe.budget, share) for seed, specimen in enumerate(fresh)]
+    feeds = [pair_batches(specimen, [documents], seed, recipe.budget, share) for seed, specimen in enumerate(fresh)]
 
     def losses() -> Tensor:
         batches, labels = zip(*map(next, feeds), strict=True)
@@ -249,13 +249,16 @@ def next_losses(heads: tuple[Tensor, Tensor], hidden: Tensor, batch: Packed, lab
 
 
 def pair_batches(
-    specimen: Specimen, documents: Sequence, seed: int, budget: int, true_share: float
+    specimen: Specimen, corpora: Sequence[Sequence], seed: int, budget: int, true_share: float
 ) -> Iterator[tuple[dict[str, Tensor], Tensor]]:
-    """Masked batches of pairs with their next-sentence labels (batch,), drawn afresh in every epoch, for ever."""
+    """Masked batches of pairs with their next-sentence labels (batch,), drawn afresh in every epoch, for ever.
+
+    corpora: documents each; both sentences of a pair are of one corpus.
+    """
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
     special = special_ids(specimen)
     while True:
-        pairs = next_sentence_pairs(documents, rng, true_share)
+        pairs = [pair for documents in corpora for pair in next_sentence_pairs(documents, rng, true_share)]
         encodings = encode_words(specimen, [first for first, _, _ in pairs], [second for _, second, _ in pairs])
         groups = batches(specimen, [len(e) for e in encodings], budget)
         for group in rng.permutation(len(groups)):

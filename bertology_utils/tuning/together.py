@@ -6,6 +6,7 @@ without dropout. For models so small that the calls cost more than the arithmeti
 """
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
@@ -99,7 +100,7 @@ def _targets(labels: Tensor, sentence: Tensor, masks) -> tuple[Tensor, Tensor, T
 
 
 class Stack:
-    """The stacked weights of several `BertForMaskedLM`, and their forward pass.
+    """The stacked weights of several `BertForMaskedLM`, and their forward pass, through `regimens.adapt` where it is.
 
     Raises BertologyError: models that differ in size, or that have dropout.
     """
@@ -120,7 +121,10 @@ class Stack:
 
     def _linear(self, x: Tensor, name: str) -> Tensor:
         weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
-        return torch.baddbmm(bias.unsqueeze(1), x, weight.transpose(1, 2))
+        mapped = torch.baddbmm(bias.unsqueeze(1), x, weight.transpose(1, 2))
+        if f"{name}.adapter.up.weight" not in self.weights:
+            return mapped
+        return mapped + self._linear(F.gelu(self._linear(mapped, f"{name}.adapter.down")), f"{name}.adapter.up")
 
     def _embedded(self, ids: Tensor, kind: str) -> Tensor:
         table = self.weights[f"bert.embeddings.{kind}_embeddings.weight"]  # (models, entries, width)
@@ -203,11 +207,11 @@ def train_together(
 ) -> list[Specimen]:
     """The specimens, trained in place for `steps` steps, each on its own endless feed of masked batches.
 
-    Weights without `only` in their names stay as they are.
+    Weights in whose names the regular expression `only` is not found stay as they are.
     """
     stack = Stack([specimen.model for specimen in specimens])
     for name, weight in stack.weights.items():
-        weight.requires_grad_(only in name)
+        weight.requires_grad_(re.search(only, name) is not None)
     trained = [weight for weight in stack.weights.values() if weight.requires_grad]
 
     def losses() -> Tensor:

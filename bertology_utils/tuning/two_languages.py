@@ -35,10 +35,14 @@ class TwinLanguage:
     shared: frozenset[str] = frozenset()
     inverted: bool = False
 
+    def order(self, sentence: Sequence[str]) -> Sequence[int]:
+        """Which word stands at each place of the translation: the same, or the inverse (dufter2020identifying)."""
+        return range(len(sentence))[:: -1 if self.inverted else 1]
+
     def translate(self, sentence: Sequence[str]) -> tuple[str, ...]:
-        """Word by word; in inverse order if the language is `inverted` (dufter2020identifying)."""
-        words = tuple(word if word in self.shared else shift_word(word) for word in sentence)
-        return words[::-1] if self.inverted else words
+        """Word by word, in the order of the language."""
+        ordered = [sentence[place] for place in self.order(sentence)]
+        return tuple(word if word in self.shared else shift_word(word) for word in ordered)
 
 
 def twin_language(sentences: Sequence[Sequence[str]], overlap: float = 0.0, seed: int = 0) -> TwinLanguage:

@@ -140,6 +140,11 @@ def known_words(own: Texts) -> frozenset[str]:
 
 def embeddings(models: Models, texts: Sequence[Texts], start: str, steps: int = NEW_STEPS) -> list[Specimen]:
     """Copies of English models whose embeddings alone have read the twin, from random starts or by a dictionary."""
+    return read_twin(started(models, texts, start), texts, steps, "word_embeddings")
+
+
+def started(models: Models, texts: Sequence[Texts], start: str) -> list[Specimen]:
+    """Copies of English models with new embeddings of the twin's words, not yet trained."""
     readers = copies(models)
     for model, own in zip(readers, texts, strict=True):
         table = model.encoder.get_input_embeddings().weight
@@ -151,11 +156,16 @@ def embeddings(models: Models, texts: Sequence[Texts], start: str, steps: int = 
             else:
                 english = table[model.tokenizer.convert_tokens_to_ids(WORDS)]
                 table[places] = torch.tensor(dictionary(own, start == "shuffled")).float() @ english
+    return readers
+
+
+def read_twin(readers: Models, texts: Sequence[Texts], steps: int, only: str) -> list[Specimen]:
+    """The readers, trained in place on the twin; weights whose names do not match `only` stay as they are."""
     feeds = [
         endless_batches(model, encode_words(model, own.foreign), own.seed, RECIPE.budget)
         for model, own in zip(readers, texts, strict=True)
     ]
-    return train_together(readers, feeds, steps, NEW_RATE, only="word_embeddings")
+    return train_together(readers, feeds, steps, NEW_RATE, only)
 
 
 def dictionary(own: Texts, shuffled: bool = False) -> np.ndarray:

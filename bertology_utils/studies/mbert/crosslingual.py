@@ -48,8 +48,8 @@ def zero_shot_tagging(
     artetxe2019crosslingual).
     """
     known = stack_words(word_vectors(specimen, [s.words for s in train]))
-    step = -1 if language is not None and language.inverted else 1
-    places = [(i, place) for i, s in enumerate(test) for place in range(len(s.words))[::step]]
+    orders = [(language or TwinLanguage()).order(s.words) for s in test]
+    places = [(i, place) for i, order in enumerate(orders) for place in np.argsort(order).tolist()]
     asked = stack_words(word_vectors(reader or specimen, translated(test, language)), places)
     gold = [tag for s in test for tag in s.upos]
     train_labels, test_labels, _ = encode_labels([tag for s in train for tag in s.upos], gold)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bertology_utils.activations import sentence_vectors
 from bertology_utils.language.twins import shift_word
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
@@ -27,7 +28,7 @@ OTHER = 2  # the number of a wrong pairing that is none of `Texts.wrong`
 Batch = dict[str, Tensor]
 Heads = tuple[Tensor, Tensor]
 Feed = Iterator[tuple[Batch, Tensor | None]]
-"""Masked batches, with the classes of their pairs where these alone are asked for."""
+"""Batches, with masked words or the classes of their pairs, or both."""
 Task = Callable[[Specimen, Texts], Feed]
 
 
@@ -43,14 +44,21 @@ def train(
         batches, classes = zip(*(next(next(of_model)) for of_model in feeds), strict=True)
         batch = pack(batches)
         hidden = stack.hidden(batch)
-        if classes[0] is None:
-            return stack.masked_losses(hidden, batch)
-        return next_losses(heads, hidden, batch, classes)
+        asked = [stack.masked_losses(hidden, batch)] if batch.targets.numel() else []
+        asked += [] if classes[0] is None else [next_losses(heads, hidden, batch, classes)]
+        return sum(asked)
 
     weights = [*stack.weights.values(), *heads]
     descend([{"params": weights, "lr": RECIPE.learning_rate}], losses, steps, clip_each)
     stack.unstack()
     return models, heads
+
+
+@torch.no_grad()
+def classes_told(model: Specimen, heads: Heads, place: int, *pairs: Sequence[Words]) -> Tensor:
+    """The class that a model, whose classifier is at a place of `heads`, tells each pair to be: (pairs,)."""
+    vectors = sentence_vectors(model, pairs[0], "cls", pairs[1])[-1]
+    return (vectors @ heads[0][place].T + heads[1][place]).argmax(-1)
 
 
 # ---------------------------------------------------------------- tasks

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from bertology_utils.activations import sentence_vectors
 from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.runs import Runs
 from bertology_utils.studies.mbert import parallel_tasks as tasks
@@ -93,7 +92,6 @@ def recovered(models: Models, texts: Sequence[Texts]) -> list[float]:
     return found
 
 
-@torch.no_grad()
 def told_apart(models: Models, heads: Heads, texts: Sequence[Texts]) -> list[float]:
     """Share of held-out pairs, half of them translations and half of another meaning but as long, that are told so."""
     found = []
@@ -101,9 +99,7 @@ def told_apart(models: Models, heads: Heads, texts: Sequence[Texts]) -> list[flo
         asked = replace(own, paired=own.held_out)
         right = []
         for truth in (0, 1):
-            vectors = sentence_vectors(model, own.held_out, "cls", asked.beside(truth))[-1]
-            logits = vectors @ heads[0][place].T + heads[1][place]
-            right.append(logits.argmax(-1) == truth)
+            right.append(tasks.classes_told(model, heads, place, own.held_out, asked.beside(truth)) == truth)
         found.append(float(torch.cat(right).float().mean()))
     return found
 
