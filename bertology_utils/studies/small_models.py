@@ -14,7 +14,8 @@ from bertology_utils.by_seed import orphaned, run_groups
 from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
-from bertology_utils.studies.mbert import carried_over, parallel_training
+from bertology_utils.studies.attention import translation_heads
+from bertology_utils.studies.mbert import carried_over, parallel_training, translating
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import entity_inputs, knowledge, more_seeds, purposes, purposes_of_words, roles
 
@@ -29,6 +30,8 @@ MODULES = (
     roles,
     parallel_training,
     carried_over,
+    translating,
+    translation_heads,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
