@@ -14,12 +14,14 @@ from bertology_utils.by_seed import orphaned, run_groups
 from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
+from bertology_utils.studies.attention import translation_heads
 from bertology_utils.studies.layers import causal_dependencies
 from bertology_utils.studies.mbert import (
     carried_over,
     next_sentences,
     parallel_training,
     shared_words,
+    translating,
     with_adapters,
 )
 from bertology_utils.studies.overview import recurrent
@@ -49,6 +51,8 @@ MODULES = (
     shared_words,
     next_sentences,
     with_adapters,
+    translating,
+    translation_heads,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
