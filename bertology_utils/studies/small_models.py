@@ -14,6 +14,7 @@ from bertology_utils.by_seed import orphaned, run_groups
 from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
+from bertology_utils.studies.generalization import fragments
 from bertology_utils.studies.mbert import carried_over, parallel_training
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import entity_inputs, knowledge, more_seeds, purposes, purposes_of_words, roles
@@ -29,6 +30,7 @@ MODULES = (
     roles,
     parallel_training,
     carried_over,
+    fragments,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
