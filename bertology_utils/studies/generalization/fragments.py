@@ -24,7 +24,7 @@ from bertology_utils.samples import per_seed
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.descent import descend
 from bertology_utils.tuning.regimens import INIT_DEVIATION
-from bertology_utils.tuning.shortcuts import joined
+from bertology_utils.tuning.shortcuts import joined, part
 from bertology_utils.tuning.together import Batch, Packed, Stack, clip_each, pack
 from bertology_utils.tuning.training import Examples, pooled
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
@@ -33,7 +33,6 @@ RECIPE = BilingualRecipe(layers=2, width=48, heads=2, inner=96, steps=700, learn
 APART = 10  # times BERT's spread of word vectors: readers match words much sooner if these differ from the start
 TEACHING_STEPS, RATES, BATCH = 250, (1e-3, 3e-4), 20  # steps, rates that are tried, pairs
 ORDINARY, LESSONS, ASKED, DRAWN = 2400, 400, 200, 16  # pairs: to read, of each fragment, to ask; words of each kind
-PIECES = "bert.embeddings.word_embeddings.weight"
 FOLLOWS, OPEN, CONTRADICTS = range(3)
 Pair = tuple[str, str]  # premise and hypothesis
 NAMES, ADJECTIVES, PEOPLE = (
@@ -173,7 +172,7 @@ class Readers:
         made = [tiny_specimen((*NAMES, *ADJECTIVES, *PEOPLE, *FRAMES.split()), RECIPE, seed) for seed in seeds]
         heads = [torch.randn(4 * RECIPE.width, 3, generator=torch.Generator().manual_seed(seed)) for seed in seeds]
         stack = Stack([own.model for own in made])
-        stack.weights[PIECES].data.mul_(APART)
+        stack.weights["bert.embeddings.word_embeddings.weight"].data.mul_(APART)
         return cls(made[0], stack, (INIT_DEVIATION * torch.stack(heads)).requires_grad_(True))
 
     def logits(self, batch: Packed) -> Tensor:
@@ -219,9 +218,9 @@ def taught(seeds: Sequence[int]) -> Runs:
     """Accuracy on four fragments of inference before and after some hundred pairs of each (richardson2019probing).
 
     Of boolean, comparative, quantifier and conditional, on words that no lesson had: _before, of readers of the
-    ordinary task; _taught; _blind, of the same readers taught and asked without premises. ordinary_before and _taught,
-    on new pairs of the ordinary task: (seeds, 1). As in the study, what is taught is the better of several trials, by
-    the mean of both tasks on pairs that are not asked.
+    ordinary task; _taught; _blind, of the same readers taught and asked without premises; lessons_boolean_taught and
+    so on, on lessons themselves. ordinary_before and _taught, on new pairs of the ordinary task: (seeds, 1). As in the
+    study, what is taught is the better of several trials, by the mean of both tasks on pairs that are not asked.
     """
     rngs = [np.random.default_rng(seed) for seed in seeds]
     words = [Words(NAMES, ADJECTIVES, PEOPLE).shuffled(rng).part(slice(DRAWN)) for rng in rngs]
@@ -231,19 +230,22 @@ def taught(seeds: Sequence[int]) -> Runs:
         return [pairs(kind, own, count, rng) for own, rng in zip(of, rngs, strict=True)]
 
     asked = [{kind: made(kind, ASKED, of) for kind in FRAGMENTS} for of in (new, known)]
+    lessons = {kind: made(kind, LESSONS, known) for kind in FRAGMENTS}
     readers = Readers.untrained(seeds)
     blank = {kind: readers.read(map(blinded, own)) for kind, own in asked[0].items()}
     tests, trials = (
         {kind: readers.read(own) for kind, own in (each | {"ordinary": made("ordinary", ASKED, words)}).items()}
         for each in asked
     )
+    first = slice(ASKED)
+    tests |= {f"lessons_{kind}": readers.read(part(of, first) for of in own) for kind, own in lessons.items()}
     untrained = _scores(readers, [readers], readers, (tests, trials, blank))
     readers.learn(readers.read(made("ordinary", ORDINARY, words)), RECIPE.steps, RECIPE.learning_rate)
-    lessons = [reduce(joined, own) for own in zip(*(made(kind, LESSONS, known) for kind in FRAGMENTS), strict=True)]
-    full, blind, read = [deepcopy(readers) for _ in RATES], deepcopy(readers), readers.read(lessons)
+    together = [reduce(joined, own) for own in zip(*lessons.values(), strict=True)]
+    full, blind, read = [deepcopy(readers) for _ in RATES], deepcopy(readers), readers.read(together)
     for own, rate in zip(full, RATES, strict=True):
         own.learn(read, TEACHING_STEPS, rate)
-    blind.learn(readers.read(map(blinded, lessons)), TEACHING_STEPS, max(RATES))
+    blind.learn(readers.read(map(blinded, together)), TEACHING_STEPS, max(RATES))
     return Runs(_scores(readers, full, blind, (tests, trials, blank)), untrained, networks=len(seeds))
 
 

@@ -92,19 +92,19 @@ def test_what_is_planted_is_learnt_and_without_premises_is_not(words, monkeypatc
         assert {own.shape for own in needed(claim_by_id(CLAIM), side).values()} == {(2, 1)}
 
 
-def test_planted_verdicts() -> None:
-    known, rng = claim_by_id(CLAIM), np.random.default_rng(0)
-    parts = {"before": 0.4, "taught": 0.9, "blind": 0.35}
-    base = {f"{kind}_{part}": mean for kind in fragments.FRAGMENTS for part, mean in parts.items()}
-    base |= {"ordinary_before": 0.95, "ordinary_taught": 0.94}
-    verdicts = []
-    for change in (
-        {},
-        {"boolean_taught": 0.4},
-        {"ordinary_taught": 0.7},
-        {"ordinary_before": 0.35, "ordinary_taught": 0.35},
-    ):
-        samples = {name: mean + rng.normal(0, 0.01, (12, 1)) for name, mean in (base | change).items()}
-        twins = [{name: rng.normal(1 / 3, 0.01, (1, 1)) for name in base} for _ in range(12)]
-        verdicts.append(judge_claim(known, samples, twins).verdict)
-    assert verdicts == ["replicates", "contradicts", "contradicts", "cannot do the task"]
+CHANGES = {
+    "replicates": [{}],
+    "contradicts": [{"boolean_taught": 0.4}, {"ordinary_taught": 0.7}],
+    "cannot do the task": [{"lessons_comparative_taught": 0.5}, {"ordinary_before": 0.35, "ordinary_taught": 0.35}],
+}
+
+
+@pytest.mark.parametrize(("verdict", "change"), [(name, own) for name, each in CHANGES.items() for own in each])
+def test_planted_verdicts(verdict, change) -> None:
+    rng = np.random.default_rng(0)
+    parts = {"{}_before": 0.4, "{}_taught": 0.9, "{}_blind": 0.35, "lessons_{}_taught": 0.9}
+    base = {name.format(kind): mean for kind in fragments.FRAGMENTS for name, mean in parts.items()}
+    base |= {"ordinary_before": 0.95, "ordinary_taught": 0.94} | change
+    samples = {name: mean + rng.normal(0, 0.01, (12, 1)) for name, mean in base.items()}
+    twins = [{name: rng.normal(1 / 3, 0.01, (1, 1)) for name in base} for _ in range(12)]
+    assert judge_claim(claim_by_id(CLAIM), samples, twins).verdict == verdict
