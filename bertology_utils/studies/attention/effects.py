@@ -299,7 +299,6 @@ def removal_samples(
     alone: Sequence[str] = ABLATIONS,
     few: int | None = None,
     shown: int | None = None,
-    checked: int | None = None,
 ) -> dict[str, np.ndarray]:
     """A linear classifier on the frozen encoder; heads are closed one by one and in sets, in three ways.
 
@@ -319,15 +318,14 @@ def removal_samples(
     model, grid, generator = runs[0].classifier, (specimen.layers, specimen.heads), np.random.default_rng(seeds[0])
     sets = [_random_heads(grid, len(chosen), generator) for _ in range(draws)]
     means = head_means(model, (part for _, part in batches(specimen, train)))
-    every, some, first = (_intact_parts(specimen, runs, _first(test, size)) for size in (None, shown, checked))
+    every, some = (_intact_parts(specimen, runs, part) for part in (test, _first(test, shown)))
 
     def closed(groups: Sequence, how: str, parts: list[tuple]) -> np.ndarray:
         return np.mean([_closed_hits(runs, parts, grid, group, how, means) for group in groups], 0)
 
     found = {"intact": intact.astype(float), "majority": majority_baseline(train.labels, test.labels)}
     if important:
-        found["without_important"] = closed([[head] for head in important], "zero", first)
-        found["intact_checked"] = found["intact"][:, :checked]
+        found["without_important"] = closed([[head] for head in important], "zero", every)
     for how in ABLATIONS:
         end = "" if how == "zero" else f"_{how}"
         if how in alone:

@@ -403,9 +403,6 @@ def test_important_heads_are_closed_one_at_a_time(tiny):
     single = [without([head])["without_important"] for head in ((0, 1), (1, 2))]
     np.testing.assert_allclose(without([(0, 1), (1, 2)])["without_important"], np.mean(single, axis=0))
     np.testing.assert_array_equal(single[0], without([(0, 1)])["without_frame"])
-    checked = effects.removal_samples(tiny, train, test, [(0, 1)], [(0, 1)], (0, 1), draws=1, alone=[], checked=5)
-    assert checked["without_important"].shape == checked["intact_checked"].shape == (2, 5)
-    np.testing.assert_array_equal(checked["without_important"], single[0][:, :5])
 
 
 def test_the_drop_of_a_head_is_one_of_the_probability_of_the_right_class(tiny):
