@@ -28,7 +28,7 @@ from bertology_utils.verdicts.predictions import parse
 
 MISREADINGS = Path("book") / "teaching" / "misreadings.yaml"
 SIGNS = {ast.Add: "+", ast.Sub: "−", ast.Mult: "×", ast.Div: "/"}
-EXTREMES = {"min": ("smaller", "smallest"), "max": ("larger", "largest")}
+OF_SEVERAL = {"min": ("smaller", "smallest"), "max": ("larger", "largest"), "median": ("middle one", "middle one")}
 
 
 class Misreading(BaseModel):
@@ -111,5 +111,5 @@ def _side(node: ast.expr, inside: bool = False) -> str:
             return f"|{_side(inner)}|"
         case ast.Call(func=ast.Name(id=kind), args=args):
             *others, last = map(_side, args)
-            return f"the {EXTREMES[kind][len(args) > 2]} of {', '.join(others)} and {last}"
+            return f"the {OF_SEVERAL[kind][len(args) > 2]} of {', '.join(others)} and {last}"
     raise AssertionError(f"unchecked expression {ast.dump(node)}")

@@ -98,10 +98,15 @@ def test_what_a_chapter_says_of_itself_is_found():
         ("min(a, b, c) - d < 2 * (e + 1)", "the smallest of *a*, *b* and *c* − *d* lies below 2 × (*e* + 1)"),
         ("abs(a - b) / c > -d", "|*a* − *b*| / *c* lies above −*d*"),
         ("a > b + 0.05", "*a* lies above *b*, by at least 0.05"),
+        ("median(a, b, c) > 0", "the middle one of *a*, *b* and *c* lies above 0"),
     ],
 )
 def test_a_prediction_is_told_in_words(formula, words):
     assert in_words(formula) == words
+
+
+def test_every_prediction_of_the_ledger_is_told_in_words():
+    assert all(in_words(formula) for claim in load_claims() for formula in (claim.prediction, claim.given) if formula)
 
 
 def test_a_control_is_told_by_what_it_rules_out():
