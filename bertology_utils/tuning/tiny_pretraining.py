@@ -28,7 +28,7 @@ from bertology_utils.tuning.descent import Optimiser, adamw, descend
 from bertology_utils.tuning.mlm_training import endless_batches, mask_batch, mlm_losses, shuffled_rows, special_ids
 from bertology_utils.tuning.together import Packed, Stack, clip_each, pack, train_together
 from bertology_utils.tuning.training import Examples, finetune
-from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
+from bertology_utils.tuning.two_languages import BilingualRecipe, padded, tiny_specimen
 
 TINY = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=200, learning_rate=4e-3, budget=512)
 SEEDS = 8  # of every arm
@@ -135,13 +135,9 @@ def _untrained(words: Sequence[str], recipe: BilingualRecipe, seeds: int) -> lis
 def untrained_each(
     texts: Sequence[Sequence[Sequence[str]]], pieces: int, recipe: BilingualRecipe, seeds: Sequence[int]
 ) -> list[Specimen]:
-    """A fresh model for each seed over the words of its own text.
-
-    Pieces that stand for no word bring all vocabularies to one size, so that the models train together.
-    """
+    """A fresh model for each seed over the words of its own text, `padded` to so many pieces."""
     words = (sorted({word for sentence in text for word in sentence}) for text in texts)
-    padded = ([*own, *(f"[unused{i}]" for i in range(pieces - len(own)))] for own in words)
-    return [tiny_specimen(own, recipe, seed) for own, seed in zip(padded, seeds, strict=True)]
+    return [tiny_specimen(padded(own, pieces), recipe, seed) for own, seed in zip(words, seeds, strict=True)]
 
 
 def train_embeddings(

@@ -23,7 +23,7 @@ from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.descent import descend
 from bertology_utils.tuning.tiny_pretraining import small_language
 from bertology_utils.tuning.together import clip_each
-from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
+from bertology_utils.tuning.two_languages import BilingualRecipe, padded, tiny_specimen
 
 ENDINGS = ("-a", "-o")
 NOMINAL, SUBJECTS = ("NOUN", "PROPN", "PRON"), ("nsubj", "nsubj:pass")
@@ -82,9 +82,14 @@ def pairs_of(sentences: Iterable[Sentence], second: Set[str] | None) -> list[Pai
 def reader(sentences: Iterable[Sentence], seed: int) -> Specimen:
     """An untrained masked language model over these sentences' words; those of the twin, which it knows, it never
     reads."""
-    words = sorted({word for sentence in sentences for word in sentence.words})
-    words += [f"[unused{place}]" for place in range(len(words), VOCABULARY)]
+    words = padded(sorted({word for sentence in sentences for word in sentence.words}), VOCABULARY)
     return tiny_specimen([*words, *map(shift_word, words), *ENDINGS], RECIPE, seed)
+
+
+def drawn(count: int, seed: int) -> tuple[list[Sentence], list[Pair], Specimen]:
+    """So many sentences of a seed, with their translations, and a reader of all their words."""
+    sentences = short_sentences(count, seed)
+    return sentences, pairs_of(sentences, noun_class(sentences, seed)), reader(sentences, seed)
 
 
 # ---------------------------------------------------------------- the model

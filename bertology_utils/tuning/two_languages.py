@@ -88,6 +88,11 @@ def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
     return as_pretrained(tokenizer)
 
 
+def padded(words: Sequence[str], size: int) -> list[str]:
+    """The words and, up to `size`, pieces that stand for none: models of vocabularies of one size train together."""
+    return [*words, *(f"[unused{place}]" for place in range(size - len(words)))]
+
+
 def tiny_specimen(words: Sequence[str], recipe: BilingualRecipe = BilingualRecipe(), seed: int = 0) -> Specimen:
     """An untrained specimen of the recipe's size over these words."""
     tokenizer = word_tokenizer(words)

@@ -10,16 +10,7 @@ from bertology_utils.language.grammar import Sentence
 from bertology_utils.runs import Runs
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.attention.relation_heads import strongest_relations
-from bertology_utils.tuning.translating import (
-    Pair,
-    Translator,
-    noun_class,
-    pairs_of,
-    reader,
-    share_right,
-    short_sentences,
-    translators,
-)
+from bertology_utils.tuning.translating import Pair, Translator, drawn, share_right, translators
 
 PAIRED, ASKED, STEPS = 800, 200, 500  # pairs that are read, sentences of either set that is asked, steps
 SUBJECT = "nsubj"
@@ -33,9 +24,7 @@ def translation_heads(seeds: Sequence[int]) -> Runs:
     distance; the relation is the one where heads lead most on other sentences. subject_*: the same of subjects. right,
     wrong: share of pieces right, and where another sentence is read (voita2019analyzing).
     """
-    texts = [short_sentences(PAIRED + 2 * ASKED, seed) for seed in seeds]
-    pairs = [pairs_of(own, noun_class(own, seed)) for own, seed in zip(texts, seeds, strict=True)]
-    starts = [reader(own, seed) for own, seed in zip(texts, seeds, strict=True)]
+    texts, pairs, starts = zip(*(drawn(PAIRED + 2 * ASKED, seed) for seed in seeds), strict=True)
     trained = translators(starts, [own[:PAIRED] for own in pairs], STEPS, seeds)
     blank = [Translator(*of) for of in zip(starts, seeds, strict=True)]
     sides = []

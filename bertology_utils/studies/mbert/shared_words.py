@@ -17,7 +17,7 @@ from bertology_utils.runs import Runs
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.mbert import crosslingual
 from bertology_utils.tuning import tiny_pretraining as tiny
-from bertology_utils.tuning.two_languages import BilingualRecipe, TwinLanguage, tiny_specimen, twin_language
+from bertology_utils.tuning.two_languages import BilingualRecipe, TwinLanguage, padded, tiny_specimen, twin_language
 
 RECIPE = BilingualRecipe(layers=2, heads=2, steps=480, learning_rate=4e-3, budget=512)
 READ, ASKED, TAGGED, WORDS = 2300, 150, 200, 230  # sentences, and words of a language, unused ones among them
@@ -44,10 +44,9 @@ class Seed:
 
     @property
     def untrained(self) -> Specimen:
-        """Over both languages; pieces that stand for no word make vocabularies of all seeds one size."""
+        """Over both languages, `padded` as those of all seeds."""
         words = sorted({word for sentence in self.sentences for word in sentence.words})
-        unused = [f"[unused{i}]" for i in range(2 * (WORDS - len(words)))]
-        return tiny_specimen([*words, *map(shift_word, words), *unused], RECIPE, self.seed)
+        return tiny_specimen(padded([*words, *map(shift_word, words)], 2 * WORDS), RECIPE, self.seed)
 
     def text(self, language: TwinLanguage) -> list[Sequence[str]]:
         return [*self.english, *map(language.translate, self.english)]

@@ -17,17 +17,7 @@ from bertology_utils.studies.mbert.carried_over import copies
 from bertology_utils.studies.mbert.side_by_side import Models, Values, Words
 from bertology_utils.tuning.mlm_training import mlm_losses
 from bertology_utils.tuning.tiny_pretraining import train_each
-from bertology_utils.tuning.translating import (
-    RECIPE,
-    Pair,
-    Translator,
-    noun_class,
-    pairs_of,
-    reader,
-    share_right,
-    short_sentences,
-    translators,
-)
+from bertology_utils.tuning.translating import RECIPE, Pair, Translator, drawn, share_right, translators
 
 READ, PAIRED, STEPS = 900, 100, 250  # sentences of English alone, pairs, steps on these
 ARMS = ("random", "shuffled", "english")
@@ -46,10 +36,9 @@ class Texts:
 
 def draw(seed: int) -> Texts:
     """Words, noun classes and sentences of a seed; no sentence comes twice."""
-    found = short_sentences(READ + PAIRED + lab.ASKED, seed)
-    pairs = pairs_of(found, noun_class(found, seed))
-    english = [words for words, _ in pairs[PAIRED + lab.ASKED :]]
-    return Texts(reader(found, seed), english, pairs[:PAIRED], pairs[PAIRED : PAIRED + lab.ASKED])
+    _, pairs, start = drawn(READ + PAIRED + lab.ASKED, seed)
+    paired, asked, rest = pairs[:PAIRED], pairs[PAIRED:][: lab.ASKED], pairs[PAIRED + lab.ASKED :]
+    return Texts(start, [english for english, _ in rest], paired, asked)
 
 
 def shuffled(sentences: Sequence[Words], seed: int) -> list[Words]:

@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from bertology_utils.language.grammar import Sentence
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
 from bertology_utils.samples import UnitSamples, per_seed
@@ -32,8 +33,12 @@ Texts = Sequence[Sequence[Sequence[str]]]
 
 
 @cache
+def _sentences(seed: int) -> list[Sentence]:
+    return tiny.small_language(SENTENCES, seed, drawn=True)
+
+
 def _language(seed: int) -> list[Sequence[str]]:
-    return [sentence.words for sentence in tiny.small_language(SENTENCES, seed, drawn=True)]
+    return [sentence.words for sentence in _sentences(seed)]
 
 
 def _read(seeds: Sequence[int]) -> Texts:
@@ -106,8 +111,8 @@ def reading(seeds: Sequence[int]) -> Runs:
 
 def _agreement(models: Sequence[Specimen], seeds: Sequence[int]) -> UnitSamples:
     """Verbs of held-out sentences whose right number is preferred: (seeds, 1)."""
-    asked = [tiny.small_language(SENTENCES, seed, drawn=True)[-HELD_OUT:] for seed in seeds]
-    return per_seed([tiny.agreement([model], own).mean() for model, own in zip(models, asked, strict=True)], VERBS)
+    pairs = zip(models, seeds, strict=True)
+    return per_seed([tiny.agreement([model], _sentences(seed)[-HELD_OUT:]).mean() for model, seed in pairs], VERBS)
 
 
 def shapes(seeds: Sequence[int]) -> Runs:

@@ -24,9 +24,9 @@ def few_steps(monkeypatch):
     monkeypatch.setattr(more_seeds, "UPDATES", 32)
     monkeypatch.setattr(more_seeds, "SENTENCES", 400)
     monkeypatch.setattr(more_seeds, "HELD_OUT", 20)
-    more_seeds._language.cache_clear()
+    more_seeds._sentences.cache_clear()
     yield
-    more_seeds._language.cache_clear()
+    more_seeds._sentences.cache_clear()
 
 
 @pytest.mark.parametrize("name", list(CLAIMS))
