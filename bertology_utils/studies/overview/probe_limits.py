@@ -91,7 +91,7 @@ def exclusive_or(specimen: Specimen, n: int, hidden: int = 64, seed: int = 0) ->
 
 
 def unused_property(
-    specimen: Specimen, sentences: Sequence[Sentence], seed: int = 0, draws: int = 4
+    specimen: Specimen, sentences: Sequence[Sentence], seed: int = 0, draws: int = 5
 ) -> dict[str, UnitSamples]:
     """A property that is there and not used: does the blank stand in the first half of its sentence?
 

@@ -25,7 +25,7 @@ from bertology_utils.tuning.training import Examples
 Pair = tuple[Sequence[str], Sequence[str], int]
 Pairs = Mapping[str, Mapping[str, Sequence[Pair]]]
 
-HEADS = 3  # more than one, since heads that learn from other pairs differ by more than heads of other starts
+HEADS = 5  # more than one, since heads that learn from other pairs differ by more than heads of other starts
 
 
 @dataclass(frozen=True)
