@@ -46,11 +46,17 @@ def one_by_one(of_seed: Callable[[int], tuple[Values, Values]], items: int) -> E
     """An experiment of what each seed gives by itself: the values of trained models, and those of untrained ones."""
 
     def measure(seeds: Sequence[int]) -> Runs:
-        sides = zip(*(of_seed(seed) for seed in seeds), strict=True)
-        samples = ({name: per_seed([own[name] for own in side], items) for name in side[0]} for side in sides)
-        return Runs(*samples, networks=len(seeds))
+        return of_sides(*zip(*(of_seed(seed) for seed in seeds), strict=True), items)
 
     return measure
+
+
+def of_sides(trained: Sequence[Values], untrained: Sequence[Values], items: int) -> Runs:
+    """The samples of what each seed gives, means over `items`."""
+    samples = (
+        {name: per_seed([own[name] for own in side], items) for name in side[0]} for side in (trained, untrained)
+    )
+    return Runs(*samples, networks=len(trained))
 
 
 def lines(experiment: str, seeds: Sequence[int], measure: Experiment) -> list[Line]:

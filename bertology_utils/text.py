@@ -6,7 +6,7 @@ Sentences are sequences of words. A word may fall into several pieces; `word_ids
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -60,6 +60,12 @@ def encode_words(
             again = _tokenized(specimen, [words[: len(first)]], [words[len(first) :]] if second else None)
             encodings[i] = _encoding(specimen, again, 0, len(first))
     return encodings
+
+
+def of_segments(encodings: Sequence[Encoding], kinds: np.ndarray) -> list[Encoding]:
+    """The inputs, all pieces of each being of the kind of segment that `kinds` (inputs,) says."""
+    pairs = zip(encodings, kinds.tolist(), strict=True)
+    return [replace(encoding, segment_ids=[kind] * len(encoding)) for encoding, kind in pairs]
 
 
 def require_words(sentences: Sequence[Words]) -> None:

@@ -7,20 +7,26 @@ import torch
 from torch import Tensor
 
 from bertology_utils.models import Specimen
-from bertology_utils.text import Encoding, Words, encode_words, model_inputs
+from bertology_utils.text import Encoding, Words, encode_words, model_inputs, of_segments
 from bertology_utils.tuning.mlm_training import masked_logits
 
 
 @torch.no_grad()
 def hidden_words(
-    specimen: Specimen, first: Sequence[Words], hidden: np.ndarray, second: Sequence[Words] | None = None
+    specimen: Specimen,
+    first: Sequence[Words],
+    hidden: np.ndarray,
+    second: Sequence[Words] | None = None,
+    kinds: np.ndarray | None = None,
 ) -> tuple[Tensor, Tensor]:
     """What a model expects where words are hidden together: log-probabilities and the ids that stood there.
 
-    hidden: (inputs, places) of words in rising order, those of `second` counted on. Returns (inputs, places,
-    vocabulary) in nats and (inputs, places).
+    hidden: (inputs, places) of words in rising order, those of `second` counted on; kinds: see `text.of_segments`.
+    Returns (inputs, places, vocabulary) in nats and (inputs, places).
     """
     encodings = encode_words(specimen, first, second)
+    if kinds is not None:
+        encodings = of_segments(encodings, kinds)
     batch = model_inputs(specimen, encodings)
     places = torch.tensor([_pieces(encoding, own) for encoding, own in zip(encodings, hidden.tolist(), strict=True)])
     rows = torch.arange(len(places))[:, None]
