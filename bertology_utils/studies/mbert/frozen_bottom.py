@@ -62,7 +62,8 @@ def narrowed(specimen: Specimen, texts: Mapping[str, Tagged]) -> tuple[Specimen,
     The others would get no gradient, and cost the optimiser much of its time.
     """
     used = sorted({piece for text in texts.values() for encoding in text.encodings for piece in encoding.input_ids})
-    place, encoder, renumbered = {piece: number for number, piece in enumerate(used)}, deepcopy(specimen.encoder), {}
+    place = {piece: number for number, piece in enumerate(used)}
+    encoder, renumbered = deepcopy(specimen.encoder), {}
     table = encoder.get_input_embeddings().weight.detach()[used]
     encoder.set_input_embeddings(nn.Embedding.from_pretrained(table, freeze=False))
     encoder.config.vocab_size = len(used)

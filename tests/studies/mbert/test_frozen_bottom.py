@@ -44,10 +44,10 @@ def test_an_arm_changes_the_layers_that_it_does_not_freeze_and_no_other(arm) -> 
     texts = {"taught": frozen.tagged(blank(), parallel_corpus(8)[PIVOT])}
     narrow, texts = frozen.narrowed(blank(), texts)
     tuned = frozen.tune(narrow, texts["taught"], arm, 1e-3, seed=0).encoder
-    parts = lambda encoder: [encoder.embeddings, *encoder.encoder.layer]  # noqa: E731
+    sides = ([encoder.embeddings, *encoder.encoder.layer] for encoder in (narrow.model, tuned))
     changed = [
         any(not torch.equal(p, q) for p, q in zip(before.parameters(), after.parameters(), strict=True))
-        for before, after in zip(parts(narrow.model), parts(tuned), strict=True)
+        for before, after in zip(*sides, strict=True)
     ]
     below = round(frozen.FROZEN.get(arm, 0) * 4)
     assert changed == ([True] * 3 + [False] * 2 if arm == frozen.TOP else [below == 0] + [n >= below for n in range(4)])
