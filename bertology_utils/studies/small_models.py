@@ -19,6 +19,7 @@ from bertology_utils.studies.generalization import lessons
 from bertology_utils.studies.layers import causal_dependencies
 from bertology_utils.studies.mbert import (
     carried_over,
+    frozen_bottom,
     next_sentences,
     parallel_training,
     shared_words,
@@ -52,6 +53,7 @@ MODULES = (
     parallel_training,
     carried_over,
     shared_words,
+    frozen_bottom,
     next_sentences,
     with_adapters,
     translating,
