@@ -34,6 +34,7 @@ from bertology_utils.studies.training import (
     purposes,
     purposes_of_words,
     roles,
+    rungs,
 )
 
 PATH = recorded_arms.PATH
@@ -47,6 +48,7 @@ MODULES = (
     entity_inputs,
     knowledge,
     roles,
+    rungs,
     parallel_training,
     carried_over,
     shared_words,
