@@ -33,6 +33,7 @@ from bertology_utils.tuning.two_languages import BilingualRecipe, padded, tiny_s
 TINY = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=200, learning_rate=4e-3, budget=512)
 SEEDS = 8  # of every arm
 Feed = Callable[[Specimen, Sequence[Encoding], int, int], Iterator[dict[str, Tensor]]]
+Heads = tuple[Tensor, Tensor]  # weights and biases of next-sentence classifiers, see `next_heads`
 PairFeed = Iterator[tuple[dict[str, Tensor], Tensor]]  # masked batches and the class of each pair, (batch,)
 INTRODUCING, KNOWN = ("a", "an"), ("a", "an", "the", "this", "that", "every")
 
@@ -213,10 +214,7 @@ def pretrain_pairs(
 
 
 def train_on_pairs(
-    fresh: Sequence[Specimen],
-    feeds: Sequence[PairFeed],
-    recipe: BilingualRecipe,
-    heads: tuple[Tensor, Tensor] | None = None,
+    fresh: Sequence[Specimen], feeds: Sequence[PairFeed], recipe: BilingualRecipe, heads: Heads | None = None
 ) -> list[Specimen]:
     """Models trained in place, each on its own masked pairs; with `heads` they are asked for their classes as well."""
     stack = Stack([specimen.model for specimen in fresh])
@@ -234,7 +232,7 @@ def train_on_pairs(
     return list(fresh)
 
 
-def next_heads(width: int, seeds: Iterable[int]) -> tuple[Tensor, Tensor]:
+def next_heads(width: int, seeds: Iterable[int]) -> Heads:
     """Weights (seeds, 2, width) and biases (seeds, 2) of one next-sentence classifier a seed."""
     heads = []
     for seed in seeds:
@@ -245,7 +243,7 @@ def next_heads(width: int, seeds: Iterable[int]) -> tuple[Tensor, Tensor]:
     return tuple(stacked_heads[name].detach().clone().requires_grad_(True) for name in ("weight", "bias"))
 
 
-def next_losses(heads: tuple[Tensor, Tensor], hidden: Tensor, batch: Packed, labels: Sequence[Tensor]) -> Tensor:
+def next_losses(heads: Heads, hidden: Tensor, batch: Packed, labels: Sequence[Tensor]) -> Tensor:
     """Mean next-sentence loss of each model at its [CLS]: (seeds,)."""
     firsts = batch.firsts.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
     logits = torch.baddbmm(heads[1].unsqueeze(1), hidden.gather(1, firsts), heads[0].transpose(1, 2))

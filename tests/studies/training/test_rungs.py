@@ -13,7 +13,7 @@ from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.formulas import clauses_of, names_of
 from bertology_utils.verdicts.judging import judge_claim, needed
 
-LADDER = ("baseline", "dynamic_masks", "without_nsp", "more_text", "longer", "larger_batches")
+LADDER = ("baseline", *rungs.CHANGES)
 CLAIM = claim_by_id("roberta")
 
 
