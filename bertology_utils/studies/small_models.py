@@ -36,6 +36,7 @@ from bertology_utils.studies.training import (
     purposes,
     purposes_of_words,
     roles,
+    rungs,
 )
 
 PATH = recorded_arms.PATH
@@ -50,6 +51,7 @@ MODULES = (
     entity_inputs,
     knowledge,
     roles,
+    rungs,
     parallel_training,
     carried_over,
     shared_words,

@@ -33,6 +33,8 @@ from bertology_utils.tuning.two_languages import BilingualRecipe, padded, tiny_s
 TINY = BilingualRecipe(layers=2, width=64, heads=2, inner=128, steps=200, learning_rate=4e-3, budget=512)
 SEEDS = 8  # of every arm
 Feed = Callable[[Specimen, Sequence[Encoding], int, int], Iterator[dict[str, Tensor]]]
+Heads = tuple[Tensor, Tensor]  # weights and biases of next-sentence classifiers, see `next_heads`
+PairFeed = Iterator[tuple[dict[str, Tensor], Tensor]]  # masked batches and the class of each pair, (batch,)
 INTRODUCING, KNOWN = ("a", "an"), ("a", "an", "the", "this", "that", "every")
 
 
@@ -206,25 +208,31 @@ def pretrain_pairs(
     Without it all pairs are true. Both arms read the same number of pieces; they differ in the random second segments
     and in the extra loss.
     """
-    fresh = _untrained(words, recipe, seeds)
-    stack, heads = Stack([specimen.model for specimen in fresh]), next_heads(recipe.width, range(seeds))
-    share = 0.5 if next_sentence else 1.0
+    fresh, share = _untrained(words, recipe, seeds), 0.5 if next_sentence else 1.0
     feeds = [pair_batches(specimen, [documents], seed, recipe.budget, share) for seed, specimen in enumerate(fresh)]
+    return train_on_pairs(fresh, feeds, recipe, next_heads(recipe.width, range(seeds)) if next_sentence else None)
+
+
+def train_on_pairs(
+    fresh: Sequence[Specimen], feeds: Sequence[PairFeed], recipe: BilingualRecipe, heads: Heads | None = None
+) -> list[Specimen]:
+    """Models trained in place, each on its own masked pairs; with `heads` they are asked for their classes as well."""
+    stack = Stack([specimen.model for specimen in fresh])
 
     def losses() -> Tensor:
         batches, labels = zip(*map(next, feeds), strict=True)
         batch = pack(batches)
         hidden = stack.hidden(batch)
         masked = stack.masked_losses(hidden, batch)
-        return masked + next_losses(heads, hidden, batch, labels) if next_sentence else masked
+        return masked + next_losses(heads, hidden, batch, labels) if heads else masked
 
-    weights = [*stack.weights.values(), *(heads if next_sentence else ())]
+    weights = [*stack.weights.values(), *(heads or ())]
     descend([{"params": weights, "lr": recipe.learning_rate}], losses, recipe.steps, clip_each)
     stack.unstack()
-    return fresh
+    return list(fresh)
 
 
-def next_heads(width: int, seeds: Iterable[int]) -> tuple[Tensor, Tensor]:
+def next_heads(width: int, seeds: Iterable[int]) -> Heads:
     """Weights (seeds, 2, width) and biases (seeds, 2) of one next-sentence classifier a seed."""
     heads = []
     for seed in seeds:
@@ -235,7 +243,7 @@ def next_heads(width: int, seeds: Iterable[int]) -> tuple[Tensor, Tensor]:
     return tuple(stacked_heads[name].detach().clone().requires_grad_(True) for name in ("weight", "bias"))
 
 
-def next_losses(heads: tuple[Tensor, Tensor], hidden: Tensor, batch: Packed, labels: Sequence[Tensor]) -> Tensor:
+def next_losses(heads: Heads, hidden: Tensor, batch: Packed, labels: Sequence[Tensor]) -> Tensor:
     """Mean next-sentence loss of each model at its [CLS]: (seeds,)."""
     firsts = batch.firsts.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
     logits = torch.baddbmm(heads[1].unsqueeze(1), hidden.gather(1, firsts), heads[0].transpose(1, 2))
@@ -246,7 +254,7 @@ def next_losses(heads: tuple[Tensor, Tensor], hidden: Tensor, batch: Packed, lab
 
 def pair_batches(
     specimen: Specimen, corpora: Sequence[Sequence], seed: int, budget: int, true_share: float
-) -> Iterator[tuple[dict[str, Tensor], Tensor]]:
+) -> PairFeed:
     """Masked batches of pairs with their next-sentence labels (batch,), drawn afresh in every epoch, for ever.
 
     corpora: documents each; both sentences of a pair are of one corpus.
