@@ -26,9 +26,10 @@ FORMS = {kind: [pair.split("/") for pair in words.split()] for kind, words in KI
 WORDS = [*(word for pairs in FORMS.values() for forms in pairs for word in forms), "were", "after", "."]
 PLACE = {word: place for place, word in enumerate([*SPECIAL_TOKENS, *WORDS])}
 IDS = {kind: np.vectorize(PLACE.get)(pairs) for kind, pairs in FORMS.items()}  # (words, forms)
+PAIRED = [torch.as_tensor(own).flatten() for own in IDS.values() if own.shape[1] > 1]  # a word, its synonym, a word
 OTHER = torch.arange(len(PLACE))  # of every piece its synonym, or itself
-for forms in IDS.values():
-    OTHER[forms] = torch.as_tensor(forms[:, ::-1].copy())
+for own in PAIRED:
+    OTHER[own] = own.view(-1, 2).flip(1).flatten()
 
 MASK = "[MASK]"
 TYPES = {  # question, and the kind of word that answers it
