@@ -25,8 +25,8 @@ from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
 RECIPE = BilingualRecipe(layers=2, width=48, heads=2, inner=96, steps=400, learning_rate=3e-3, budget=512)
 APART = 5  # times BERT's spread of weights, meant for nets sixteen times as wide
 READ, LESSONS, ASKED, KNOWN = 1500, 600, 100, 8  # deeds; lessons and test questions of a type; words of a kind taught
-BATCH, WIDTH, UNITS = 24, 32, 24
-STEPS, RATES = {"trian": 400, "bert": 500}, {"trian": 5e-3, "bert": 3e-3}
+BATCH, WIDTH, UNITS = 32, 32, 24
+STEPS, RATES = {"trian": 400, "bert": 700}, {"trian": 5e-3, "bert": 3e-3}
 
 
 class AttentionReader:
