@@ -15,7 +15,7 @@ from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
 from bertology_utils.studies.attention import translation_heads
-from bertology_utils.studies.generalization import lessons
+from bertology_utils.studies.generalization import lessons, two_readers
 from bertology_utils.studies.layers import causal_dependencies
 from bertology_utils.studies.mbert import (
     carried_over,
@@ -61,6 +61,7 @@ MODULES = (
     translating,
     translation_heads,
     lessons,
+    two_readers,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
