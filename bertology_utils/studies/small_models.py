@@ -25,6 +25,7 @@ from bertology_utils.studies.mbert import (
     translating,
     with_adapters,
 )
+from bertology_utils.studies.overparametrization import head_gates
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
     entity_inputs,
@@ -55,6 +56,7 @@ MODULES = (
     translating,
     translation_heads,
     lessons,
+    head_gates,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
