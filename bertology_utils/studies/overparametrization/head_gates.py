@@ -1,8 +1,7 @@
 """Heads that a penalty closes while a classifier is tuned on, beside those that importance or chance would leave.
 
-Every arm starts from the same tuned classifier and takes as many steps on the same batches. The study `small-models`
-records it. Depends on `subnetworks` (importance), the hard-concrete gates of `compression.methods.structured` and
-`training`.
+Every arm starts from the same tuned classifier and takes as many steps on the same batches. Depends on `subnetworks`
+(importance), the gates of `compression.methods.structured` and `training`; the study `small-models` records it.
 """
 
 import copy
@@ -97,12 +96,9 @@ def with_gates(run: FineTuned, train: Examples, seed: int, penalty: float) -> Ga
 
 
 def swept(run: FineTuned, train: Examples, seed: int) -> Gated:
-    """Under the mildest of the penalties that leaves at most the share open, or else the strongest."""
-    for penalty in PENALTIES:
-        made = with_gates(run, train, seed, penalty)
-        if made.open <= SHARE:
-            break
-    return made
+    """Under the penalty that leaves nearest to the share of gates open, the milder of two as near."""
+    tried = [with_gates(run, train, seed, penalty) for penalty in PENALTIES]
+    return min(tried, key=lambda made: abs(made.open - SHARE))
 
 
 # ---------------------------------------------------------------- which heads

@@ -45,9 +45,11 @@ def test_without_a_penalty_gates_stay_open_and_a_strong_one_closes_all(planted) 
     assert gates.with_gates(planted, LABELLED, 0, 100.0).open == 0
 
 
-def test_the_sweep_ends_where_the_share_is_reached(planted, monkeypatch) -> None:
-    monkeypatch.setattr(gates, "PENALTIES", (0.0, 100.0, 0.0))
-    assert gates.swept(planted, LABELLED, 0).open == 0
+def test_the_sweep_takes_what_leaves_nearest_to_the_share(planted, monkeypatch) -> None:
+    monkeypatch.setattr(gates, "PENALTIES", (0.0, 100.0))
+    assert gates.swept(planted, LABELLED, 0).open == 0  # all or none: none is nearer to a quarter
+    monkeypatch.setattr(gates, "SHARE", 0.75)
+    assert gates.swept(planted, LABELLED, 0).open == 1
 
 
 def test_open_gates_are_plain_tuning(tiny, monkeypatch) -> None:
