@@ -26,6 +26,7 @@ from bertology_utils.studies.mbert import (
     translating,
     with_adapters,
 )
+from bertology_utils.studies.overparametrization import head_gates
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
     entity_inputs,
@@ -62,6 +63,7 @@ MODULES = (
     translation_heads,
     lessons,
     two_readers,
+    head_gates,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 

@@ -136,23 +136,25 @@ def _cut_out(lesson: Lesson, network: Network, heads: Tensor, rows: Tensor) -> t
 class HardConcrete(nn.Module):
     """Gates in [0, 1] that are exactly 0 or 1 most of the time, and can be learnt: the L0 penalty's relaxation.
 
-    Training draws them; evaluation gives each its middle value. `openness` are log-odds of the given shape.
+    Training draws them; evaluation gives each its middle value. `openness` are log-odds of the given shape; the lower
+    the temperature, the more often a drawn gate is exactly 0 or 1.
     """
 
-    def __init__(self, *shape: int) -> None:
+    def __init__(self, *shape: int, temperature: float = STRETCH) -> None:
         super().__init__()
+        self.temperature = temperature
         self.openness = nn.Parameter(torch.full(shape, OPEN))
 
     def forward(self) -> Tensor:
         odds = self.openness
         if self.training:
             draw = torch.rand_like(odds).clamp(1e-6, 1 - 1e-6)
-            odds = (odds + draw.logit()) / STRETCH
+            odds = (odds + draw.logit()) / self.temperature
         return (odds.sigmoid() * (HIGH - LOW) + LOW).clamp(0, 1)
 
     def share_open(self) -> Tensor:
         """The expected share of gates that are not 0, a scalar."""
-        return (self.openness - STRETCH * torch.tensor(-LOW / HIGH).log()).sigmoid().mean()
+        return (self.openness - self.temperature * torch.tensor(-LOW / HIGH).log()).sigmoid().mean()
 
     @torch.no_grad()
     def settled(self, share: float) -> Tensor:
