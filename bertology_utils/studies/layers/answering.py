@@ -23,15 +23,15 @@ from bertology_utils.tuning.descent import WEIGHT_DECAY, descend
 from bertology_utils.tuning.together import Packed, Stack, clip_each, pack
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
 
-RECIPE = BilingualRecipe(layers=4, width=48, heads=1, inner=96, steps=560, learning_rate=1.5e-3)
+RECIPE = BilingualRecipe(layers=4, width=48, heads=1, inner=96, steps=480, learning_rate=1.5e-3)
 TAUGHT, ASKED = 250, 250  # stories of each seed on which probes learn, and which they are asked
-KNOWN, PEOPLE = 4, 2  # names, places and things that there are; of which a story tells
+KNOWN, PEOPLE = 3, 2  # names, places and things that there are; of which a story tells
 FACT, BEFORE = 3, 2  # words of a fact, and of the question before the story
 WORDS = ("where", "who", "in", "has", *(f"{kind}-{n}" for kind in ("name", "place", "thing") for n in range(KNOWN)))
 CURVES = ("first", "second", "answer")
 FIRST_WORD = 5  # what stands before the words in a vocabulary
 WHO, WHERE, WHERE_THING = 0, 1, 2  # kinds of question
-BATCHES = {0.0: (24, 24, 0), 0.3: (8, 8, 32)}  # of each kind, from which part of training on
+BATCHES = {0.0: (24, 24, 0), 0.5: (8, 8, 32)}  # of each kind, from which part of training on
 SENTENCE = 0.7  # how much of the other words of its fact stands in a word's first vector
 LARGER, HELD_BACK = 7.0, 0.5  # first weights beside the usual ones; those of them that write, and of positions
 STEADY = 1e-5  # what keeps Adam from following noise
@@ -64,19 +64,19 @@ class Stories:
         answers = things[:, 0] if kind == WHO else places[:, 0] + FACT - 1
         return cls(np.concatenate([asked, story], 1), places, things, answers)
 
-    def batch(self) -> dict[str, Tensor]:
-        """For `pack`; the label of the first word is where the answer stands."""
-        ids = torch.tensor(self.words) + FIRST_WORD
-        labels = torch.full_like(ids, IGNORED)
-        labels[:, 0] = torch.tensor(self.answers)
-        types = (torch.arange(ids.shape[1]) >= BEFORE).long().expand_as(ids)
-        return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": types, "labels": labels}
-
     def guess(self) -> float:
         """Share of answers by the best rule of where a place is told: first, last, near the thing, or far from it."""
         near = abs(self.places - self.things[:, :1])
         shares = [(np.sign(of[:, 1] - of[:, 0]).mean() + 1) / 2 for of in (self.places, near)]
         return max(max(share, 1 - share) for share in shares)
+
+
+def batch_of(*stories: Stories) -> dict[str, Tensor]:
+    """For `pack`; the label of the first word is where the answer stands."""
+    ids = torch.tensor(np.concatenate([own.words for own in stories])) + FIRST_WORD
+    labels = torch.full_like(ids, IGNORED)
+    labels[:, 0] = torch.tensor(np.concatenate([own.answers for own in stories]))
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": 0 * ids, "labels": labels}
 
 
 class Readers(Stack):
@@ -117,7 +117,7 @@ class Readers(Stack):
             nonlocal done
             counts = BATCHES[max(start for start in BATCHES if start * RECIPE.steps <= done)]
             done += 1
-            batch = pack([_mixed(counts, rng) for rng in self.rngs])
+            batch = pack([batch_of(*(Stories.drawn(*own, rng) for own in enumerate(counts))) for rng in self.rngs])
             scores = self.scores(self.hidden(batch), batch)
             return cross_entropy(scores.transpose(1, 2), batch.labels, reduction="none").mean(1)
 
@@ -132,17 +132,12 @@ class Readers(Stack):
     @torch.no_grad()
     def read(self, stories: Sequence[Stories]) -> tuple[np.ndarray, np.ndarray]:
         """Is the answer pointed at, (models, stories), and vectors (models, layers + 1, stories, words, width)."""
-        batch = pack([own.batch() for own in stories])
+        batch = pack([batch_of(own) for own in stories])
         layers = [self.embedded(batch)]
         for number in range(RECIPE.layers):
             layers.append(self.block(layers[-1], number, batch))
         right = self.scores(layers[-1], batch).argmax(-1) == batch.labels
         return right.numpy(), torch.stack(layers, 1).unflatten(2, (len(stories[0].words), -1)).numpy()
-
-
-def _mixed(counts: Sequence[int], rng: np.random.Generator) -> dict[str, Tensor]:
-    made = [Stories.drawn(kind, count, rng).batch() for kind, count in enumerate(counts)]
-    return {key: torch.cat([own[key] for own in made]) for key in made[0]}
 
 
 def chosen(vectors: np.ndarray) -> np.ndarray:
