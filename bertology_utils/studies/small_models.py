@@ -17,6 +17,8 @@ from bertology_utils.recorded_arms import Experiment, Line, keep, lines
 from bertology_utils.studies.attention import translation_heads
 from bertology_utils.studies.generalization import lessons, two_readers
 from bertology_utils.studies.layers import causal_dependencies
+from bertology_utils.studies.generalization import lessons
+from bertology_utils.studies.layers import answering, causal_dependencies
 from bertology_utils.studies.mbert import (
     carried_over,
     frozen_bottom,
@@ -44,6 +46,7 @@ PATH = recorded_arms.PATH
 MODULES = (
     recurrent,
     causal_dependencies,
+    answering,
     more_seeds,
     purposes,
     purposes_of_words,
