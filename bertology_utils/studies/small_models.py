@@ -27,6 +27,7 @@ from bertology_utils.studies.mbert import (
 )
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
+    document_tasks,
     entity_inputs,
     in_turn,
     knowledge,
@@ -44,6 +45,7 @@ MODULES = (
     purposes,
     purposes_of_words,
     in_turn,
+    document_tasks,
     entity_inputs,
     knowledge,
     roles,
