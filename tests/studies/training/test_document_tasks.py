@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from bertology_utils.studies.training import document_tasks as tasks
 from bertology_utils.studies.training.tales import World, world
@@ -62,11 +63,34 @@ def test_next_or_random_is_asked_of_no_other_pair() -> None:
     assert not tasks.items(lesson.arms["next"], "order")
 
 
-def test_the_task_is_learnt_where_it_is_taught_alone(monkeypatch) -> None:
-    for name, value in {"STEPS": {"tokens": 250, "segments": 3}, "ASKED": 200, "PROBED": 400}.items():
-        monkeypatch.setattr(tasks, name, value)
-    found = {name: float(sample.mean()) for name, sample in tasks.tokens([9000]).model.items()}
-    assert found["recurs_taught"] > 0.9 and max(found["recurs_masks"], found["recurs_shuffled"]) < 0.65
+def test_a_probe_finds_what_is_planted_and_nothing_else(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    parts = tasks._of_tokens(rng).asked["recurs"]
+
+    def vectors(planted, items):
+        noise = torch.as_tensor(rng.normal(size=(len(items), 8)), dtype=torch.float32)
+        return noise + 8 * planted * torch.tensor([label for *_, label in items])[:, None]
+
+    monkeypatch.setattr(tasks, "_vectors", vectors)
+    found, nothing = tasks.read_off([True, False], parts, 0)
+    assert found > 0.95 and 0.4 < nothing < 0.6
+
+
+def test_losses_are_means_over_what_each_model_is_asked() -> None:
+    scores, ignored = torch.randn(3, 4, 2), tasks.IGNORED
+    classes = [torch.tensor(own) for own in ([1, ignored, 0, ignored], [ignored, 1, ignored], [ignored] * 4)]
+    found = tasks.task_losses(scores, classes)
+    odds = -scores.log_softmax(-1)
+    assert torch.allclose(found, torch.stack([(odds[0, 0, 1] + odds[0, 2, 0]) / 2, odds[1, 1, 1], torch.tensor(0.0)]))
+
+
+def test_each_arm_is_fed_the_classes_of_its_own_tasks() -> None:
+    lesson = tasks._of_segments(np.random.default_rng(1))
+    batches = next(tasks._feed(tasks.tiny_specimen(lesson.words, tasks.RECIPE, 0), lesson, 0, ["distance", "order"]))
+    asked = [(classes != tasks.IGNORED).flatten(1).any(1).tolist() for _, classes in batches]
+    assert asked == [[False, False], [True, False], [True, True], [True, True]]
+    for batch, classes in batches:
+        assert classes.shape == (2, int(batch["attention_mask"].sum())) and len(batch["input_ids"]) == tasks.BATCH
 
 
 @pytest.mark.parametrize("row", CLAIMS)
