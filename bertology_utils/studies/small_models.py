@@ -16,8 +16,6 @@ from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
 from bertology_utils.studies.attention import translation_heads
 from bertology_utils.studies.generalization import lessons, two_readers
-from bertology_utils.studies.layers import causal_dependencies
-from bertology_utils.studies.generalization import lessons
 from bertology_utils.studies.layers import answering, causal_dependencies
 from bertology_utils.studies.mbert import (
     carried_over,
@@ -31,6 +29,7 @@ from bertology_utils.studies.mbert import (
 from bertology_utils.studies.overparametrization import head_gates
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
+    document_tasks,
     entity_inputs,
     in_turn,
     knowledge,
@@ -52,6 +51,7 @@ MODULES = (
     purposes_of_words,
     in_turn,
     label_inputs,
+    document_tasks,
     entity_inputs,
     knowledge,
     roles,

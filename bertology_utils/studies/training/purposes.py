@@ -127,8 +127,10 @@ def _labelled(own: World, task: str, rng: np.random.Generator) -> tuple[Labelled
 
 
 def related(tale: Tale, other: Tale, relation: str, rng: np.random.Generator) -> tuple[Words, Words]:
-    """Two sentences in a relation of `PAIR_TASKS`: neighbours in either order, or of two tales (`random`)."""
+    """Two sentences in a relation of `PAIR_TASKS`: neighbours in either order, no neighbours, or of two tales."""
     place = int(rng.integers(ACTS - 1))
+    if relation == "distant":
+        return tale[place], tale[rng.choice([at for at in range(ACTS) if abs(at - place) > 1])]
     second = other[int(rng.integers(ACTS))] if relation == "random" else tale[place + 1]
     return (second, tale[place]) if relation == "previous" else (tale[place], second)
 
