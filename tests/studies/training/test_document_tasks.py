@@ -89,7 +89,7 @@ def test_each_arm_is_fed_the_classes_of_its_own_tasks() -> None:
     lesson = tasks._of_segments(np.random.default_rng(1))
     batches = next(tasks._feed(tasks.tiny_specimen(lesson.words, tasks.RECIPE, 0), lesson, 0, ["distance", "order"]))
     asked = [(classes != tasks.IGNORED).flatten(1).any(1).tolist() for _, classes in batches]
-    assert asked == [[False, False], [True, False], [True, True], [True, True]]
+    assert asked == [[False, False], [False, False], [True, False], [True, True], [True, True]]
     for batch, classes in batches:
         assert classes.shape == (2, int(batch["attention_mask"].sum())) and len(batch["input_ids"]) == tasks.BATCH
 
@@ -118,5 +118,5 @@ def test_planted_tasks(claim) -> None:
 
 def _means(claim: str, own: dict[str, float]) -> dict[str, float]:
     tasks_of = ("recurs", "capital") if "token" in claim else ("distance", "order")
-    controls = {f"{task}_{arm}": 0.5 for task in tasks_of for arm in ("masks", "next", "shuffled")}
+    controls = {f"{task}_{arm}": 0.5 for task in tasks_of for arm in ("masks", "in_order", "next", "shuffled")}
     return controls | BASE[claim] | own
