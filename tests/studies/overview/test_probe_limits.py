@@ -44,7 +44,7 @@ def test_removal_takes_the_property_away(monkeypatch, tiny) -> None:
     monkeypatch.setattr(probe_limits, "query_vectors", fake)
     found = probe_limits.unused_property(tiny, MORE)
     assert found["found"].mean() > 0.9 and found["removed"].mean() < 0.75
-    assert found["effect"].shape == found["found"].shape and len(found["effect"]) == 4
+    assert found["effect"].shape == found["found"].shape and len(found["effect"]) == 5
 
 
 def test_the_head_says_of_last_vectors_what_the_model_says_of_blanks(tiny) -> None:

@@ -69,7 +69,7 @@ def test_heads_are_crossed_on_both_tasks(tiny):
     crossed = sentence_pairs.cross_evaluate(tiny, pairs)
     assert set(crossed) == {f"{a}_on_{b}" for a in ("nsp", "sop") for b in ("nsp", "sop")}
     nouns = {task: set(laboratory.nouns_of(pair_examples(of["test"]))) for task, of in pairs.items()}
-    assert all(values.shape == (3, len(nouns[name[-3:]])) for name, values in crossed.items())
+    assert all(values.shape == (sentence_pairs.HEADS, len(nouns[name[-3:]])) for name, values in crossed.items())
 
 
 def test_facts_are_stored_by_depth_and_guessed_by_untrained_models(lab):
