@@ -1,9 +1,13 @@
 """Invented claims and results, and a reader of HTML that checks its tags."""
 
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from typing import Any
 
-from bertology_utils.verdicts.claims import Claim
+import numpy as np
+
+from bertology_utils.verdicts.claims import Claim, claim_by_id
+from bertology_utils.verdicts.judging import judge_claim, needed
 
 VOID = {"input", "br", "img"}
 
@@ -12,6 +16,18 @@ def claim(name: str, **changes: Any) -> Claim:
     fields = {"id": name, "section": "4.1 Syntax", "notebook": "syntax", "kind": "contested", "statement": f"<{name}>",
               "studies": ("tenney2019bert",), "pattern": "more than half"}  # fmt: skip
     return Claim(**fields | changes)
+
+
+def planted_verdict(
+    name: str, trained: Mapping[str, float], untrained: Mapping[str, float] | float, noise: float = 0.01
+) -> str:
+    """What a claim of the book says of twelve seeds around planted means, of models and of untrained ones."""
+    if isinstance(untrained, float):
+        untrained = dict.fromkeys(trained, untrained)
+    known, rng = claim_by_id(name), np.random.default_rng(0)
+    sides = ({key: mean + rng.normal(0, noise, (12, 1)) for key, mean in own.items()} for own in (trained, untrained))
+    model, twin = (needed(known, side) for side in sides)
+    return judge_claim(known, model, [twin]).verdict
 
 
 def result(verdict, control="contradicts", **changes):

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from ledger_toys import planted_verdict
 
 from bertology_utils.studies.generalization import stories, two_readers
 from bertology_utils.verdicts.claims import claim_by_id
-from bertology_utils.verdicts.judging import judge_claim, needed
+from bertology_utils.verdicts.judging import needed
 
 CLAIM = "quail-systems"
 
@@ -84,10 +85,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("verdict", CHANGES)
 def test_planted_verdicts(verdict) -> None:
-    rng = np.random.default_rng(0)
     base = {f"{name}_{view}": mean for name in ("trian", "bert") for view, mean in
             {"original": 0.8, "again": 0.8, "paraphrased": 0.5, "synonyms": 0.9}.items()}  # fmt: skip
     base |= {"trian_taught_blind": 0.35} | CHANGES[verdict]
-    samples = {name: mean + rng.normal(0, 0.01, (12, 1)) for name, mean in base.items()}
-    twins = [{name: rng.normal(1 / 3, 0.01, (1, 1)) for name in base} for _ in range(12)]
-    assert judge_claim(claim_by_id(CLAIM), samples, twins).verdict == verdict
+    assert planted_verdict(CLAIM, base, 1 / 3) == verdict

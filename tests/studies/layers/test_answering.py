@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ledger_toys import planted_verdict
 
 from bertology_utils.studies.layers import answering as study
 from bertology_utils.verdicts.claims import claim_by_id
-from bertology_utils.verdicts.judging import judge_claim, needed
+from bertology_utils.verdicts.judging import needed
 
 CLAIM = claim_by_id("qa-layerwise-behaviour")
 
@@ -70,7 +71,5 @@ CHANGES = {
 
 @pytest.mark.parametrize(("verdict", "change"), CHANGES.items())
 def test_planted_verdicts(verdict, change) -> None:
-    rng = np.random.default_rng(0)
-    sides = [{**PLANTED, "guess": 0.5, **change}, UNTRAINED]
-    model, twin = ({k: v + 0.05 * rng.normal(size=(12, 1)) for k, v in side.items()} for side in sides)
-    assert judge_claim(CLAIM, model, [twin]).verdict == verdict
+    planted = {**PLANTED, "guess": 0.5, **change}
+    assert planted_verdict(CLAIM.id, planted, UNTRAINED, noise=0.05) == verdict

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from ledger_toys import planted_verdict
 
 from bertology_utils.studies.training import document_tasks as tasks
 from bertology_utils.studies.training.tales import World, world
 from bertology_utils.verdicts.claims import claim_by_id
-from bertology_utils.verdicts.judging import judge_claim, needed
+from bertology_utils.verdicts.judging import needed
 
 CLAIMS = {"token-tasks": "ernie2-token-tasks", "distance-and-order": "ernie2-segment-tasks"}
 BASE = {
@@ -107,12 +108,9 @@ def test_every_claim_finds_its_samples(row, monkeypatch) -> None:
 
 @pytest.mark.parametrize("claim", BASE)
 def test_planted_tasks(claim) -> None:
-    known, rng, verdicts = claim_by_id(claim), np.random.default_rng(0), []
     effect = {"loss_masks": 2.0, "loss_taught": 2.0}
-    for own in (effect, effect | {"loss_taught": 2.5}, effect | {"loss_masks": 3.9}):
-        samples = {name: value + rng.normal(0, 0.005, (12, 1)) for name, value in _means(claim, own).items()}
-        control = {name: rng.normal(0, 0.005, (12, 1)) for name in samples}
-        verdicts.append(judge_claim(known, needed(known, samples), [needed(known, control)]).verdict)
+    planted = (effect, effect | {"loss_taught": 2.5}, effect | {"loss_masks": 3.9})
+    verdicts = [planted_verdict(claim, _means(claim, own), 0.0, noise=0.005) for own in planted]
     assert verdicts == ["replicates", "contradicts", "cannot do the task"]
 
 
