@@ -22,6 +22,7 @@ WORDS = (
     "name", "study", "about", "data", "language", "license", "attribution", "remarks", "work", "seed", "workers",
     "checkpoint_every", "keep_steps",
 )  # fmt: skip
+LATER = ("body", "scaled_start", "average")  # came when recipes had run already, and change nothing at their defaults
 Score = Callable[[Path], Mapping[str, float]]
 
 
@@ -89,7 +90,8 @@ def _trained(config: PretrainingConfig, name: str, seed: int, tokens: int, score
 
 def recipe_digest(config: PretrainingConfig) -> str:
     """Eight letters that change with anything that decides what a recipe learns, seed and words about it aside."""
-    decides = {key: value for key, value in config.model_dump().items() if key not in WORDS}
+    unset = {key for key in LATER if getattr(config, key) == PretrainingConfig.model_fields[key].default}
+    decides = config.model_dump(exclude={*WORDS, *unset})
     decides["corpora"] = {name: source.title for name, source in config.corpora.items()}
     return digest(decides)[:8]
 
@@ -105,5 +107,5 @@ def at_budget(config: PretrainingConfig, tokens: int) -> PretrainingConfig:
         total += phase.steps * sum(int(batches[step]["attention_mask"].sum()) for step in sampled) / len(sampled)
     stretch = tokens / total
     phases = [p.model_copy(update={"steps": max(1, round(p.steps * stretch))}) for p in config.phases]
-    shorter = {key: round(getattr(config, key) * stretch) for key in ("warmup", "cooldown")}
+    shorter = {key: round(getattr(config, key) * stretch) for key in ("warmup", "cooldown", "average")}
     return config.model_copy(update={"phases": phases, **shorter})

@@ -36,9 +36,10 @@ OBJECTIVES = (
     "permutation",
     "ngram-order",
     "capitals",
+    "z-loss",
     *PAIR_TASKS,
 )
-OF_MASKS = ("span-boundary", "replaced-tokens")  # what cannot be without masked tokens
+OF_MASKS = ("span-boundary", "replaced-tokens", "z-loss")  # what cannot be without masked tokens
 Objectives = dict[str, PositiveFloat]
 
 
@@ -116,6 +117,8 @@ class PretrainingConfig(_Settings):
     inner: int | None = Field(None, gt=0)  # width of the feed-forward blocks; 4 x width by default
     positions: int = Field(128, ge=SHORTEST_INPUT)
     initializer_range: PositiveFloat = 0.02
+    body: Literal["bert", "norms-first", "modern"] = "bert"  # BERT's own, with norms first, or ModernBERT's
+    scaled_start: bool = False  # what a block adds to its input starts smaller, by the root of twice the layers
     embedding_width: int | None = Field(None, gt=0)  # factorised embeddings
     shared_layers: bool = False  # one block, applied `layers` times
     cls_normalisation: bool = False  # the [CLS] vector standardised before the heads that read it
@@ -132,6 +135,7 @@ class PretrainingConfig(_Settings):
     weight_decay: float = Field(0.01, ge=0)
     warmup: int = Field(500, ge=0)
     cooldown: int = Field(2000, ge=0)
+    average: int = Field(0, ge=0)  # the last steps, whose mean weights are the model; 0: those of the last step
     checkpoint_every: int = Field(500, gt=0)
     evaluation_batches: int = Field(
         20, gt=0
@@ -158,7 +162,7 @@ class PretrainingConfig(_Settings):
 
     @model_validator(mode="after")
     def _consistent(self) -> "PretrainingConfig":
-        for check in (_check_data, _check_sizes, _check_objectives):
+        for check in (_check_data, _check_sizes, _check_body, _check_objectives):
             check(self)
         return self
 
@@ -211,10 +215,21 @@ def _check_sizes(config: PretrainingConfig) -> None:
     albert = config.shared_layers or config.embedding_width
     if albert and (config.stack or config.start):
         raise ValueError("shared layers and factorised embeddings cannot start from another model")
+    if config.average > config.steps:
+        raise ValueError(f"'average' is more than the run's {config.steps} steps")
     if config.stack == config.name:
         raise ValueError("a run cannot stack itself")
     if config.keep_steps and not 0 <= min(config.keep_steps) <= max(config.keep_steps) <= config.steps:
         raise ValueError(f"'keep_steps' lie outside of the run's {config.steps} steps")
+
+
+def _check_body(config: PretrainingConfig) -> None:
+    begun = config.start or config.stack
+    other_tasks = set(config.all_objectives) - {"masked-tokens", "z-loss"}
+    if config.body != "bert" and (begun or config.shared_layers or config.embedding_width or other_tasks):
+        raise ValueError(f"a body '{config.body}' is trained from nothing and fills in blanks, no more")
+    if config.scaled_start and (begun or config.body == "modern"):
+        raise ValueError("'scaled_start' is for a BERT, or one with norms first, that begins from nothing")
 
 
 def _check_objectives(config: PretrainingConfig) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from rich.console import Console
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 from transformers.utils.logging import disable_progress_bar
 
 from bertology_utils.errors import BertologyError
@@ -66,6 +67,7 @@ class Pretraining:
         self.dtype = self._chosen_dtype()
         self.network = Network(model, self.batches.objectives, config.cls_normalisation).to(self.device)
         self.trained = self.processes.share(self.network)
+        self.mean = AveragedModel(self.network) if config.average else None
         self.optimizer = Optimizers(self.network, config, self.dtype)
         self.step = 0
         self.tokens = 0
@@ -124,6 +126,8 @@ class Pretraining:
         nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         self.optimizer.step(learning_rate_factor(self.step, self.config))
         self.step += 1
+        if self.step > self.config.steps - self.config.average:
+            self.mean.update_parameters(self.network)
         self.tokens += int(batch["attention_mask"].sum()) * self.processes.count
         return {name: loss.detach() for name, loss in losses.items()}
 
@@ -149,6 +153,8 @@ class Pretraining:
             if due and self.step < self.config.steps:
                 self._record(self.evaluate)
                 self._keep()
+        if self.mean is not None:
+            self.network.load_state_dict(self.mean.module.state_dict())
         return self.finish(self.config.remarks)
 
     def _require_numbers(self) -> None:
@@ -224,6 +230,7 @@ class Pretraining:
             "config": self.config.model_dump(),
             "model": self.model.state_dict(),
             "heads": self.network.heads.state_dict(),
+            **({"mean": self.mean.state_dict()} if self.mean is not None else {}),
             "optimizer": self.optimizer.state_dict(),
             "tokenizer": tokenizer_digest(self.tokenizer),
             "step": self.step,
@@ -265,6 +272,8 @@ class Pretraining:
         checkpoints.check_same_run(self.checkpoint, state, self.config, tokenizer_digest(self.tokenizer))
         self.load_weights(state)
         self.optimizer.load_state_dict(state["optimizer"])
+        if self.mean is not None:
+            self.mean.load_state_dict(state["mean"])
         self.step, self.tokens, self.seconds = state["step"], state["tokens"], state["seconds"]
         if self.processes.is_main:
             self._forget_later_records()

@@ -21,7 +21,11 @@ from transformers import (
     ElectraConfig,
     ElectraForMaskedLM,
     ElectraForPreTraining,
+    ModernBertConfig,
+    ModernBertForMaskedLM,
     PreTrainedModel,
+    RobertaPreLayerNormConfig,
+    RobertaPreLayerNormForMaskedLM,
 )
 
 from bertology_utils.errors import BertologyError
@@ -44,6 +48,13 @@ def build_model(config: PretrainingConfig, vocabulary_size: int, segments: int =
     torch.manual_seed(config.seed)
     if config.start is not None:
         return _started(config, segments)
+    model = _fresh(config, vocabulary_size, segments)
+    if config.scaled_start:
+        _scale_outputs(model)
+    return model
+
+
+def _fresh(config: PretrainingConfig, vocabulary_size: int, segments: int) -> PreTrainedModel:
     sizes = {
         "vocab_size": vocabulary_size,
         "hidden_size": config.width,
@@ -62,7 +73,38 @@ def build_model(config: PretrainingConfig, vocabulary_size: int, segments: int =
         groups = 1 if config.shared_layers else config.layers
         factorised = {"embedding_size": config.embedding_width or config.width, "num_hidden_groups": groups}
         return AlbertForPreTraining(AlbertConfig(**sizes, **factorised, classifier_dropout_prob=0.0))
+    if config.body == "modern":
+        return ModernBertForMaskedLM(_modern(config, vocabulary_size))
+    if config.body == "norms-first":  # place 0, where [CLS] stands, is this class's padding and stays without a vector
+        return RobertaPreLayerNormForMaskedLM(RobertaPreLayerNormConfig(**sizes, pad_token_id=0))
     return BertForPreTraining(BertConfig(**sizes))
+
+
+def _modern(config: PretrainingConfig, vocabulary_size: int) -> ModernBertConfig:
+    """Norms first, gated feed-forward blocks, rotary places and no biases (Warner et al., 2024), seeing all pieces.
+
+    The gate is a third matrix: with two thirds of the inner width a block has as many weights as BERT's.
+    """
+    return ModernBertConfig(
+        vocab_size=vocabulary_size,
+        hidden_size=config.width,
+        num_hidden_layers=config.layers,
+        num_attention_heads=config.heads,
+        intermediate_size=round((config.inner or 4 * config.width) * 2 / 3),
+        max_position_embeddings=config.positions,
+        initializer_range=config.initializer_range,
+        layer_types=["full_attention"] * config.layers,
+        **dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 0),
+    )
+
+
+@torch.no_grad()
+def _scale_outputs(model: PreTrainedModel) -> None:
+    """The matrices that write into the residual stream, over the root of how many there are (Radford et al., 2019)."""
+    blocks = model.base_model.encoder.layer
+    for block in blocks:
+        for written in (block.attention.output.dense, block.output.dense):
+            written.weight /= (2 * len(blocks)) ** 0.5
 
 
 def _started(config: PretrainingConfig, segments: int) -> BertForPreTraining:
@@ -124,6 +166,17 @@ class _ElectraHead(nn.Module):
         return self.decoder(self.transform(states))
 
 
+class _ModernHead(nn.Module):
+    """ModernBERT's prediction head under the names of BERT's."""
+
+    def __init__(self, model: ModernBertForMaskedLM):
+        super().__init__()
+        self.transform, self.decoder = model.head, model.decoder
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.decoder(self.transform(states))
+
+
 class Network(nn.Module):
     """Model, heads and objectives; calling it gives the loss of each active objective."""
 
@@ -153,6 +206,10 @@ class Network(nn.Module):
         """States `(n, width)` to scores `(n, vocabulary)`; its `decoder` is tied to the word embeddings."""
         if GENERATOR in self.heads:
             return _ElectraHead(self.heads[GENERATOR])
+        if isinstance(self.model, ModernBertForMaskedLM):
+            return _ModernHead(self.model)
+        if isinstance(self.model, RobertaPreLayerNormForMaskedLM):
+            return self.model.lm_head
         return self.model.cls.predictions if isinstance(self.model, BertForPreTraining) else self.model.predictions
 
     @property
@@ -166,7 +223,14 @@ class Network(nn.Module):
     def matrices(self) -> list[nn.Parameter]:
         """The matrices of the blocks."""
         bodies = {id(m): m for m in (self.model, self.filler)}.values()
-        return [p for body in bodies for p in body.base_model.encoder.parameters() if p.ndim == 2]
+        return [p for body in bodies for p in _blocks(body).parameters() if p.ndim == 2]
+
+    def states(self, batch: Batch) -> Tensor:
+        """Last hidden states of the model that fills in blanks, `(batch, pieces, width)`."""
+        read = without_ids(batch)
+        if isinstance(self.model, ModernBertForMaskedLM):  # it has no segments
+            read.pop("token_type_ids")
+        return self.filler.base_model(input_ids=batch["input_ids"], **read).last_hidden_state
 
     def pair_head(self, name: str) -> nn.Module:
         if name in self.heads:
@@ -205,12 +269,19 @@ class Network(nn.Module):
             _fold(self.heads[NORMALISATION], _pooler(model))
         if GENERATOR in self.heads:
             return {"": model, GENERATOR: copy.deepcopy(self.heads[GENERATOR])}
+        if isinstance(model, RobertaPreLayerNormForMaskedLM | ModernBertForMaskedLM):
+            return {"": model}
         if isinstance(model, BertForPreTraining) and "next-sentence" in self.objectives:
             return {"": model}
         plain = (BertForMaskedLM if isinstance(model, BertForPreTraining) else AlbertForMaskedLM)(model.config)
         state = model.state_dict()
         plain.load_state_dict({name: state[name] for name in plain.state_dict()})
         return {"": plain}
+
+
+def _blocks(model: PreTrainedModel) -> nn.Module:
+    body = model.base_model
+    return body.layers if isinstance(model, ModernBertForMaskedLM) else body.encoder
 
 
 def _pooler(model: PreTrainedModel) -> nn.Linear:
@@ -229,7 +300,8 @@ def compile_blocks(model: PreTrainedModel) -> None:
 
     Blocks of one kind share their code, so that one is compiled for all.
     """
-    for block in getattr(model.base_model.encoder, "layer", ()):
+    blocks = _blocks(model)
+    for block in getattr(blocks, "layer", blocks if isinstance(blocks, nn.ModuleList) else ()):
         block.compile(dynamic=True)
 
 

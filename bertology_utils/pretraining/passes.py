@@ -1,6 +1,6 @@
 """One pass of a network over a batch, as objectives see it. Depends on torch.
 
-The network has a `filler` (the model that fills in blanks), a `prediction_head` and a `pool`; see `network`.
+The network has `states`, a `prediction_head` and a `pool`; see `network`.
 """
 
 from functools import cached_property
@@ -19,8 +19,7 @@ class Pass:
     @cached_property
     def hidden(self) -> Tensor:
         """Last hidden states of the model that fills in blanks, `(batch, pieces, width)`."""
-        body = self.network.filler.base_model
-        return body(input_ids=self.batch["input_ids"], **without_ids(self.batch)).last_hidden_state
+        return self.network.states(self.batch)
 
     @cached_property
     def scores(self) -> Tensor:

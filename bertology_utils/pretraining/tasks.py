@@ -125,6 +125,13 @@ class MaskedTokens(Objective):
         return cross_entropy(seen.scores, seen.batch["labels"])
 
 
+class ZLoss(Objective):
+    """The squared logarithm of the softmax's denominator, which keeps scores from drifting (Chowdhery et al., 2022)."""
+
+    def loss(self, seen: Pass) -> Tensor:
+        return seen.scores.float().logsumexp(-1).square().mean() if len(seen.scores) else seen.scores.sum()
+
+
 class SpanBoundary(Objective):
     """Every masked piece from the two pieces around its span and its place in it; joshi2020spanbert."""
 
@@ -333,6 +340,7 @@ def make_objectives(names: Sequence[str], masking: Masking, vocabulary: Vocabula
     """The objectives of these names, in the order in which they mark an input."""
     makers: dict[str, Any] = {
         "masked-tokens": lambda name: MaskedTokens(name, masking, vocabulary),
+        "z-loss": ZLoss,
         "span-boundary": SpanBoundary,
         "replaced-tokens": ReplacedTokens,
         "permutation": lambda name: Permutation(name, vocabulary),

@@ -39,6 +39,8 @@ STATEFUL = {
     "replaced": {"objectives": {**LM, "replaced-tokens": 50.0}},
     "centred": {"cls_normalisation": True, "objectives": {**LM, "next-previous": 1.0, "ngram-order": 1.0}},
     "shared": {"shared_layers": True, "embedding_width": 8, "objectives": {**LM, "sentence-order": 1.0}},
+    "averaged": {"average": 4},
+    "modern": {"body": "modern", "objectives": {**LM, "z-loss": 1e-4}},
     "phases": {
         "phases": [
             {"steps": 2, "length": 32, "objectives": LM},
