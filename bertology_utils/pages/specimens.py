@@ -6,7 +6,7 @@ Depends on `families` (who belongs together), `figures` (curves) and on files: t
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +19,13 @@ from bertology_utils.language.pairs import paradigm_title
 from bertology_utils.pretraining.config import read_config
 from bertology_utils.project import checkpoint_steps, embedded_models
 from bertology_utils.running.checking import check_file
-from bertology_utils.statistics import Measurement
+from bertology_utils.statistics import Measurement, beside_control, short, short_ends
 from bertology_utils.templates import render
 
 SCORES = Path("results") / "zorro.csv"
 RECIPES = Path("results") / "recipe.csv"
 RECIPE = Path("configs") / "pretraining" / "recipe.yaml"
+BASE = "masks-30"  # what every recipe differs from in one thing
 AVERAGE = "average"
 KEYS = ["model", "paradigm"]
 MOST_MARKED = 4  # models in the dot plot: circle, square, diamond, triangle; more could not be told apart
@@ -57,11 +58,27 @@ def recipes_part(root: Path, *_: object) -> str:
     for row in read_csv(root / RECIPES):
         losses.setdefault(row["config"], []).append(float(row["held_out_loss"]))
     told = {name: read_config(root / f"{RECIPE}#{name}").about for name in losses}
+    beside = _beside_base(losses)
     lines = [
-        (told[name], len(own), f"{np.mean(own):.2f}", f"{min(own):.2f} to {max(own):.2f}" if len(own) > 1 else "")
+        (told[name], len(own), f"{np.mean(own):.2f}", *beside.get(name, ("", "")))
         for name, own in sorted(losses.items(), key=lambda entry: np.mean(entry[1]))
     ]
     return render("recipes.html", lines=lines) if lines else ""
+
+
+def _beside_base(losses: Mapping[str, Sequence[float]]) -> dict[str, tuple[str, str]]:
+    """How far each recipe's loss is from the base's, and what that says; none where the base ran once."""
+    others = {name: own for name, own in losses.items() if name != BASE}
+    if len(losses.get(BASE, ())) < 2 or not others:
+        return {}
+    bounds = zip(*beside_control(tuple(losses[BASE]), *map(tuple, others.values())), strict=True)
+    return {name: _told_apart(others[name], losses[BASE], *ends) for name, ends in zip(others, bounds, strict=True)}
+
+
+def _told_apart(own: Sequence[float], base: Sequence[float], low: float, high: float) -> tuple[str, str]:
+    ends = ", ".join(short_ends(low, high, sign="+"))
+    said = "lower" if high < 0 else "higher" if low > 0 else "not told apart"
+    return f"{short(float(np.mean(own) - np.mean(base)), sign='+')} [{ends}]", said
 
 
 def averages(scores: pd.DataFrame) -> dict[str, pd.Series]:

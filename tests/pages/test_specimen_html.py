@@ -5,6 +5,7 @@ import shutil
 
 import pandas as pd
 import pytest
+import yaml
 from family_toys import make_family
 
 from bertology_utils.files import write_csv, write_json
@@ -122,13 +123,18 @@ def test_checks_are_a_line_a_model_and_a_fault_is_marked(tmp_path):
 
 def test_recipes_are_a_line_each_the_lowest_loss_first(tmp_path):
     assert specimens.recipes_part(tmp_path) == ""
+    losses = (("a", 6.0), ("b", 5.2), ("b", 5.26), (specimens.BASE, 5.2), (specimens.BASE, 5.3), (specimens.BASE, 5.25))
     (tmp_path / specimens.RECIPES).parent.mkdir()
     write_csv(tmp_path / specimens.RECIPES, [
-        {"config": name, "held_out_loss": loss} for name, loss in (("a", 6.0), ("b", 5.0), ("b", 5.5))
+        {"config": name, "held_out_loss": loss} for name, loss in losses
     ], ["config", "held_out_loss"])  # fmt: skip
     path = tmp_path / specimens.RECIPE
     path.parent.mkdir(parents=True)
     shutil.copy(find_root() / "configs" / "pretraining" / "pocket-bert.yaml", path.parent)
-    path.write_text("extends: pocket-bert.yaml\nname: recipe\nvariants:\n  a: {about: as it was}\n  b: {about: <b>}\n")
+    about = {"a": "as it was", "b": "<b>", specimens.BASE: "as the others"}
+    variants = {name: {"about": words} for name, words in about.items()}
+    path.write_text(yaml.safe_dump({"extends": "pocket-bert.yaml", "name": "recipe", "variants": variants}))
     table = specimens.recipes_part(tmp_path)
-    assert table.index("5.25") < table.index("as it was") and "5.00 to 5.50" in table and "&lt;b&gt;" in table
+    assert table.index("5.25") < table.index("as it was") and "&lt;b&gt;" in table
+    assert table.count("not told apart") == 1  # seeds of the base differ by as much
+    assert re.search(r"as it was</th><td>1</td><td>6.00</td><td>\+0.75 \[.*\]</td><td>higher", table)

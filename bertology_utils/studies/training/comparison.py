@@ -1,17 +1,15 @@
 """The comparison of pre-training objectives: what each variant gains over the base.
 
 Reads the table that `pretraining.compare` writes, or rows that were trained in a chapter, and draws them in the order
-in which section 6 of rogers2020primer sorts the proposals. Depends on `figures.dots`, `absent` and scipy.
+in which section 6 of rogers2020primer sorts the proposals. Depends on `figures.dots`, `absent` and `statistics`.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
 from bertology_utils.absent import Absent, unless_absent
 from bertology_utils.errors import BertologyError
@@ -20,7 +18,7 @@ from bertology_utils.figures.html import Figure
 from bertology_utils.files import read_csv
 from bertology_utils.pretraining.compare import RESULTS
 from bertology_utils.project import find_root
-from bertology_utils.statistics import LEVEL
+from bertology_utils.statistics import beside_control
 
 BASE = "nano"
 LOSS, GRAMMAR = "held_out_loss", "zorro"
@@ -85,11 +83,9 @@ def _score(row: Row, measure: str) -> float | None:
 
 
 def differences(rows: Iterable[Row], measure: str = LOSS, base: str = BASE) -> dict[str, Difference]:
-    """Every other configuration against the base, by Dunnett's test (1955): many treatments beside one control.
+    """Every other configuration against the base, by Dunnett's test (1955), so that a single seed has an interval too.
 
-    Few seeds say little about their own spread, so the spread is pooled over all configurations, and the intervals hold
-    together: one of them misses in 5 % of such tables, however many variants there are. So a variant with a single seed
-    has an interval as well, a wider one. Raises BertologyError where the table has no two seeds of the base, or mixes
+    Raises BertologyError where the table has no two seeds of the base, or mixes
     budgets.
     """
     rows = list(rows)
@@ -102,21 +98,12 @@ def differences(rows: Iterable[Row], measure: str = LOSS, base: str = BASE) -> d
     own = np.array(scores.pop(base, []))
     if len(own) < 2:
         raise BertologyError(f"The comparison needs two seeds of its base '{base}', the table has {len(own)}.")
-    low, high = _simultaneous(tuple(own), *map(tuple, scores.values()))
+    low, high = beside_control(tuple(own), *map(tuple, scores.values()))
     spread = float(np.ptp(own))
     return {
         name: Difference(name, np.array(values) - own.mean(), *bounds, spread)
         for (name, values), *bounds in zip(scores.items(), low, high, strict=True)
     }
-
-
-@cache
-def _simultaneous(control: tuple[float, ...], *samples: tuple[float, ...]) -> tuple[list[float], list[float]]:
-    """The bounds of every sample's mean minus the control's."""
-    if not samples:
-        return [], []
-    interval = stats.dunnett(*samples, control=control, rng=0).confidence_interval(LEVEL)
-    return interval.low.tolist(), interval.high.tolist()
 
 
 def by_axis(names: Iterable[str]) -> dict[str, list[str]]:
