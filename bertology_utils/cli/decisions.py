@@ -76,11 +76,19 @@ def calibrate(
 
 @app.command()
 def seal(root: Root = None) -> None:
-    """Append the predictions that changed to the sealed log, results/predictions.jsonl, with the date of now."""
-    from bertology_utils.verdicts import sealed
+    """Append the predictions that changed to the sealed log, results/predictions.jsonl, with the date of now.
 
-    changed = sealed.seal(book_folder(root) / sealed.PATH)
+    Results under results/runs/ that they leave behind are dropped: no page shows them, and another test measured them.
+    """
+    from bertology_utils.verdicts import sealed
+    from bertology_utils.verdicts.ledger import drop_uncovered
+    from bertology_utils.verdicts.recorded import recorded_paths
+
+    folder = book_folder(root)
+    changed = sealed.seal(folder / sealed.PATH)
     print(f"Sealed: {', '.join(changed)}" if changed else "Every prediction is sealed.")
+    if dropped := drop_uncovered(recorded_paths(folder)):
+        print(f"{dropped} recorded results were of an earlier test and are dropped.")
 
 
 @app.command()

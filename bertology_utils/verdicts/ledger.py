@@ -54,6 +54,22 @@ def collect_records(paths: Iterable[Path], recorded: Iterable[Path] = ()) -> lis
     return [_row(claim, found.get(claim.id, [])) for claim in load_claims()]
 
 
+def drop_uncovered(recorded: Iterable[Path]) -> int:
+    """Takes results that no claim covers any more out of kept records, and records without any; how many those were."""
+    claims = {claim.id: claim for claim in load_claims()}
+    dropped = 0
+    for path in recorded:
+        covered = [identity in claims and claims[identity].covers(row) for identity, row in _result_rows(path, claims)]
+        record = json.loads(path.read_text(encoding="utf-8"))
+        left = [result for result, counts in zip(record["results"], covered, strict=True) if counts]
+        dropped += len(covered) - len(left)
+        if not left:
+            path.unlink()
+        elif len(left) < len(covered):
+            write_json(path, record | {"results": left})
+    return dropped
+
+
 def _add_false_discovery_rates(results: Iterable[dict[str, Any]]) -> None:
     """Benjamini and Hochberg's q beside each p, over the claims that one model was asked under one profile."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}

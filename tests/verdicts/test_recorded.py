@@ -16,7 +16,7 @@ from bertology_utils.project import Job
 from bertology_utils.provenance import commit
 from bertology_utils.running.freshness import fingerprint
 from bertology_utils.verdicts.claims import claim_by_id
-from bertology_utils.verdicts.ledger import collect_records
+from bertology_utils.verdicts.ledger import collect_records, drop_uncovered
 from bertology_utils.verdicts.recorded import keep, recorded_paths
 
 CLAIM = claim_by_id("depth-probe")
@@ -144,3 +144,16 @@ def test_the_index_tells_how_the_recorded_verdicts_are_spread():
 def test_what_cannot_be_recorded_is_told_before_anything_runs(root, capsys, argument, word):
     assert cli.main(["run", "syntax", argument, "--record", "--root", str(root)]) == 1
     assert word in capsys.readouterr().err and not (root / "_executed").exists()
+
+
+def test_results_of_an_earlier_test_are_dropped_with_records_that_hold_no_other(tmp_path):
+    paths = [tmp_path / f"{name}.json" for name in ("current", "mixed", "outdated")]
+    current, outdated = record("pocket-minilm"), record("pocket-minilm", prediction="a > b")
+    mixed = current | {"results": [*outdated["results"], *current["results"]]}
+    for path, content in zip(paths, (current, mixed, outdated), strict=True):
+        content["run"] |= {"when": "2027-01-01T00:00:00+00:00"}
+        path.write_text(json.dumps(content), encoding="utf-8")
+    before = paths[0].read_bytes()
+    assert drop_uncovered(paths) == 2 and not paths[2].exists()
+    assert paths[0].read_bytes() == before and json.loads(paths[1].read_text(encoding="utf-8")) == current
+    assert drop_uncovered(paths[:2]) == 0
