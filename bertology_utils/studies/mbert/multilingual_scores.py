@@ -40,11 +40,15 @@ from bertology_utils.tuning.two_languages import centred_retrieval, sentence_ret
 
 AVERAGE = "average"
 FILE = Path("results") / "multilingual.csv"
-RETRIEVALS = {"retrieval": sentence_retrieval, "centred retrieval": centred_retrieval}
+CURVES = Path("results") / "pretraining_curves.csv"
+CENTRED = "centred retrieval"
+RETRIEVALS = {"retrieval": sentence_retrieval, CENTRED: centred_retrieval}
 COUNTING, TAGGING = "counting words", "zero-shot tagging"
 TAG_RIVALS = {"tagging by letters": tags_by_letters, "most frequent tag": lambda train, test: commonest_tag(test)}
 """What tags without a model, taught by the English of the first half; they are asked in the second."""
 LEAD = 0.15  # of the words
+FOUND = 0.5  # of the translations
+MIDDLE = 0.1, 0.8  # of the pieces that a model read: after the first steps, before the rates fall
 
 Scores = dict[str, ByLanguage]
 """Measure -> language -> correctness (layers + 1, items); a measure that knows no model has one layer."""
@@ -231,6 +235,40 @@ def told_leads(generated: Runs, model: str, path: Path | None = None) -> str:
     if not real:
         return f"{here} Nothing is recorded on treebanks."
     return f"{here} Treebanks, recorded: {_in_words(real['model'])}; untrained: {_in_words(real[TWIN])}."
+
+
+def told_reach(model: str, path: Path | None = None, curves: Path | None = None) -> str:
+    """How many of the treebanks' translations each language is recorded to find, and where training stood, in words.
+
+    Args:
+        curves: the table of held-out losses over a model's training; the repository's by default.
+    """
+    real = recorded("ud_pud", CENTRED, model, path, of_all=False)
+    if real.empty:
+        return f"Nothing is recorded of `{model}` on treebanks."
+    best = dict(zip(real["language"], real["accuracy"] / 100, strict=True))
+    order = sorted(best, key=best.get, reverse=True)
+    shares = ", ".join(f"{LANGUAGES[code].name} {best[code]:.0%}" for code in order)
+    enough = sum(share >= FOUND for share in best.values())
+    told = f"After centring, these shares of the treebanks' translations are found: {shares}."
+    told += f" Half are found in {enough} of {len(best)} languages."
+    return " ".join(filter(None, [told, _told_curve(model, curves or find_root(Path(__file__).parent) / CURVES)]))
+
+
+def _told_curve(model: str, path: Path) -> str:
+    """Where a model's loss ended, and what a doubling of its text took off in the middle of its training."""
+    rows = pd.read_csv(path) if path.is_file() else pd.DataFrame({"model": []})
+    rows = rows[rows["model"] == model]
+    if len(rows) < 2:
+        return ""
+    read, loss = rows["pieces"].to_numpy(), rows["held_out_loss"].to_numpy()
+    middle = (read >= MIDDLE[0] * read[-1]) & (read <= MIDDLE[1] * read[-1])
+    ended = f"Training ended at {loss[-1]:.2f} nats a masked piece, after {read[-1] / 1e6:.0f} million pieces"
+    if middle.sum() < 2:
+        return f"{ended}."
+    slope = np.polyfit(np.log2(read[middle]), loss[middle], 1)[0]
+    first, last = (f"{number / 1e6:.0f}" for number in read[middle][[0, -1]])
+    return f"{ended}; from {first} to {last} million each doubling of the text took {-slope:.2f} nats off."
 
 
 def _in_words(found: Mapping[str, float]) -> str:

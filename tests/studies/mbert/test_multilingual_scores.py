@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bertology_utils.activations import sentence_vectors
@@ -70,6 +71,24 @@ def test_leads_are_over_the_best_rival_of_the_record(monkeypatch, tmp_path):
     told = scores.told_leads(Runs({"de": 0.2, "fr": 0.1}, {"de": 0.0, "fr": -0.1}), SPECIMEN.name, path)
     assert "in 1 of 2 languages (German +20, French +10)" in told and "Treebanks" in told
     assert scores.told_leads(Runs({}, {}), "nobody", path).endswith("Nothing is recorded on treebanks.")
+
+
+def test_how_far_a_model_is_stands_in_one_sentence(tmp_path):
+    path, curves = tmp_path / "multilingual.csv", tmp_path / "curves.csv"
+    same = {"model": "m", "data": "ud_pud", "measure": "centred retrieval", "layer": 1}
+    rows = [same | {"language": code, "accuracy": share} for code, share in (("fr", 52.0), ("de", 31.0))]
+    pd.DataFrame(rows).to_csv(path, index=False)
+    losses = [
+        {"model": "m", "pieces": 1e6 * read, "held_out_loss": loss}
+        for read, loss in ((1, 9), (20, 5), (40, 4), (80, 3), (100, 2))
+    ]
+    pd.DataFrame(losses).to_csv(curves, index=False)
+    told = scores.told_reach("m", path, curves)
+    assert "French 52%, German 31%. Half are found in 1 of 2 languages." in told
+    assert "ended at 2.00 nats a masked piece, after 100 million pieces; from 20 to 80 million each doubling" in told
+    assert "took 1.00 nats off" in told
+    assert scores.told_reach("nobody", path, curves) == "Nothing is recorded of `nobody` on treebanks."
+    assert scores.told_reach("m", path, tmp_path / "none.csv").endswith("2 languages.")
 
 
 def test_nothing_recorded_is_an_empty_table(tmp_path):
