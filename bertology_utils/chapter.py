@@ -38,6 +38,7 @@ from bertology_utils.verdicts.judging import Tested, judge_claim, needed
 from bertology_utils.verdicts.predictions import NOT_TESTABLE, Judgement
 
 SHOWN = (-2.0, 5.0)  # of multiples of the smallest effect that would matter
+SMALL = 20_000_000  # parameters of a model whose untrained twins are all kept: to make one again costs a second
 PARTS: dict[str, Callable[[Specimen], bool]] = {  # what a claim may require of a model
     "masked-LM head": lambda specimen: specimen.has_mlm_head,
     "attention maps": lambda specimen: specimen.has_attention_maps,
@@ -62,6 +63,7 @@ class Chapter:
         self.results: list[dict[str, Any]] = []
         self.axes: dict[str, dict[str, Any]] = {}
         self.seconds: dict[str, float] = {}
+        self._twins_kept: dict[int, Specimen] = {}
         self._clock = time.perf_counter()
 
     @cached_property
@@ -122,8 +124,10 @@ class Chapter:
         return Runs.of(*map(asked(lambda *sides: evaluate(*sides[1:], seeds=sides[0])), one_each, specimens, *earlier))
 
     def _other_twins(self, count: int, eager: bool) -> Iterator[Specimen]:
-        for i in range(1, count):
-            other = twin(self.specimen, self.twin.seed + i)
+        for seed in range(self.twin.seed + 1, self.twin.seed + count):
+            other = self._twins_kept.get(seed) or twin(self.specimen, seed)
+            if other.model.num_parameters() <= SMALL:  # what is known of it is kept as well
+                self._twins_kept[seed] = other
             yield with_attention(other, "eager") if eager else other
 
     def absent(self, *claims: str) -> Absent | None:

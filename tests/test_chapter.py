@@ -1,6 +1,7 @@
 """The chapter object: one closure for model and twin, verdicts computed, records written once."""
 
 import json
+import operator
 from dataclasses import replace
 
 import numpy as np
@@ -109,6 +110,16 @@ def test_there_may_be_fewer_twins_than_seeds_and_each_is_made_when_its_turn_come
     monkeypatch.setattr("bertology_utils.chapter.twin", lambda *given: alive.append(len(alive)) or chapter.twin)
     runs = chapter.measure(lambda specimen, seeds: (seeds, len(alive)), seeds=range(3, 8), twins=3)
     assert runs.model == ([3, 4, 5, 6, 7], 0) and (runs.twin, *runs.others) == (([3], 0), ([4], 1), ([5], 2))
+
+
+def test_twins_of_a_small_model_are_made_once(chapter, monkeypatch):
+    chapter.profile = "live"
+    first, again = (chapter.measure(lambda specimen: specimen.model, twins=3).others for _ in range(2))
+    assert len(first) == 2 and all(map(operator.is_, first, again))
+    monkeypatch.setattr("bertology_utils.chapter.SMALL", 0)
+    chapter._twins_kept.clear()
+    assert chapter.measure(lambda specimen: specimen.model, twins=3).others[0] is not first[0]
+    assert not chapter._twins_kept
 
 
 def test_a_smoke_run_has_one_twin(chapter):

@@ -81,11 +81,12 @@ def as_point(value: object) -> tuple[float, float, float]:
 def bootstrap_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Percentile interval of the mean over the last axis: samples (points, n) -> low, high (points,).
 
-    The draws are counts per sample (multinomial), so that all resampled means are one matrix product.
+    A draw is how often each sample came, so that its means are one product; draws are made one at a time, since all of
+    them together are much larger than the samples.
     """
-    n = samples.shape[1]
-    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_DRAWS)  # (draws, n)
-    means = counts @ samples.T / n  # (draws, points)
+    n, rng = samples.shape[1], np.random.default_rng(0)
+    draws = (np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(_DRAWS))
+    means = np.stack([samples @ counts for counts in draws]) / n  # (draws, points)
     tail = (1 - level) / 2
     return tuple(np.quantile(means, [tail, 1 - tail], axis=0))
 

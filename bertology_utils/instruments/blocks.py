@@ -131,14 +131,18 @@ def put_back(parameters: Iterable[nn.Parameter]) -> Iterator[None]:
 
 
 @contextmanager
-def starting_at(encoder: nn.Module, layer: int, runs: Sequence[Sequence[Tensor]]) -> Iterator[None]:
+def starting_at(
+    encoder: nn.Module, layer: int, runs: Sequence[Sequence[Tensor]], recorded: nn.Module | None = None
+) -> Iterator[None]:
     """Inside, the blocks below `layer` (from 0) do not run: in the n-th run block k gives back `runs[n][k + 1]`.
 
-    A run is what the blocks were given before, (batch, pieces, width) each, in `recorded_calls` on the same inputs.
+    A run is what the blocks were given before, (batch, pieces, width) each, in `recorded_calls` on the same inputs; it
+    may be a run of another encoder of the same kind, which is then named as `recorded`.
     """
+    seen = encoder_layers(recorded or encoder)
     with ExitStack() as stack:
         for place, block in enumerate(encoder_layers(encoder)[:layer]):
-            rest = BESIDE.get(block)
+            rest = BESIDE.get(seen[place])
             given = iter([run[place + 1] if rest is None else (run[place + 1], *rest) for run in runs])
             block.forward = lambda *_, given=given, **__: next(given)
             stack.callback(delattr, block, "forward")

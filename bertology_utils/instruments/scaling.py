@@ -36,4 +36,4 @@ class Standardiser:
         return features.sub_(self.mean).div_(self.deviation)
 
     def __call__(self, features: torch.Tensor) -> torch.Tensor:
-        return (features - self.mean) / self.deviation
+        return (features - self.mean).div_(self.deviation)

@@ -16,7 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
+from bertology_utils.activations import sentence_vectors
 from bertology_utils.instruments.attention import attention_maps, silenced_values, word_level_map
+from bertology_utils.instruments.blocks import inputs_of_runs, recorded_calls, starting_at
 from bertology_utils.language.grammar import Sentence
 from bertology_utils.models import Specimen
 from bertology_utils.samples import per_seed
@@ -198,6 +200,39 @@ def restoration(
         )
         for name, layers in groups.items()
     }
+
+
+@torch.no_grad()
+def restoration_and_change(
+    runs: Sequence[FineTuned], pretrained: Specimen, test: Examples, groups: Mapping[str, Sequence[int]]
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """`restoration` and `changes.representation_change` of the same runs, for which each model reads the test once.
+
+    Up to some layer a restored model is the pre-trained or the tuned one, and it need not run below.
+    """
+    before, given = _vectors_and_inputs(pretrained, test)
+    scores, change = {name: [] for name in groups}, []
+    for run in runs:
+        after, own = _vectors_and_inputs(run.specimen, test)
+        change.append(1 - torch.cosine_similarity(before, after, dim=-1))
+        for name, layers in groups.items():
+            model = restored(run.classifier, pretrained.encoder, layers)
+            source, inputs = (pretrained, given) if 0 in layers else (run.specimen, own)
+            with starting_at(model.encoder, _first_other(layers, pretrained.layers) - 1, inputs, source.encoder):
+                scores[name].append(correctness(model, pretrained, test))
+    return {name: np.stack(right) for name, right in scores.items()}, torch.stack(change, dim=1).numpy()
+
+
+def _vectors_and_inputs(specimen: Specimen, test: Examples) -> tuple[Tensor, list[list[Tensor]]]:
+    """Sentence vectors (layers + 1, items, width), and what each block was given in each batch."""
+    with recorded_calls(specimen.encoder) as calls:
+        vectors = sentence_vectors(specimen, test.sentences, pairs=test.pairs)
+    return vectors, inputs_of_runs(calls, specimen.layers)
+
+
+def _first_other(layers: Sequence[int], last: int) -> int:
+    """The first of the layers 1 to `last` that is not chosen where layer 0 is, or the other way round; or the last."""
+    return next((layer for layer in range(1, last) if (layer in layers) != (0 in layers)), last)
 
 
 def seed_grid(specimen: Specimen, train: Examples, test: Examples, seeds: Sequence[int], **options) -> np.ndarray:

@@ -7,6 +7,7 @@ import torch
 from bertology_utils.instruments.attention import attention_maps, head_statistics
 from bertology_utils.language.grammar import generate
 from bertology_utils.tuning import comparisons as study
+from bertology_utils.tuning.changes import representation_change
 from bertology_utils.tuning.classification_tasks import GRADED, examples
 from bertology_utils.tuning.training import finetune
 from bertology_utils.verdicts.predictions import parse
@@ -30,6 +31,18 @@ def test_restoring_everything_gives_the_frozen_encoder_under_the_tuned_head(tiny
     scores = study.restoration(runs, tiny, test, {"none": [], "all": [0, 1, 2]})
     assert (scores["none"] == study.correct(runs)).all()
     assert scores["all"].shape == (2, 10)
+
+
+def test_one_pass_gives_what_restoring_and_comparing_give_one_by_one(tiny, plan):
+    runs = study.tune(tiny, ["voice"], plan)["voice"]
+    test = plan.examples("voice")[1]
+    groups = {"none": (), "bottom": [0, 1], "top": [2], "middle": [1], "ends": [0, 2], "all": range(3)}
+    assert tiny.layers == 2
+    scores, change = study.restoration_and_change(runs, tiny, test, groups)
+    expected = study.restoration(runs, tiny, test, groups)
+    assert scores.keys() == expected.keys() and all((scores[name] == expected[name]).all() for name in groups)
+    one_by_one = representation_change(tiny, [run.specimen for run in runs], test.sentences)
+    np.testing.assert_allclose(change, one_by_one, atol=1e-6)
 
 
 def test_silencing_the_separator_nowhere_changes_nothing(tiny_eager, plan):

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 
-from bertology_utils.activations import word_vectors
+from bertology_utils.activations import sentence_vectors, word_vectors
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.pair_sets import agreement_pairs
 from bertology_utils.errors import BertologyError
@@ -24,15 +24,16 @@ from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.layers.tasks import Part, Task
 from bertology_utils.tuning.changes import blocks_have_own_weights, representation_change
-from bertology_utils.tuning.comparisons import restoration
+from bertology_utils.tuning.comparisons import restoration_and_change
 from bertology_utils.tuning.mlm_training import IGNORED, masked_batches
-from bertology_utils.tuning.training import Examples, finetune_seeds
+from bertology_utils.tuning.training import Examples, correctness, finetune_seeds
 
 Words = Sequence[Sequence[str]]
 TRAINING = {"batch": 64, "steps": 200, "epochs": 1}  # of single probes and mixes alike
 
 
-_KEPT: WeakKeyDictionary[torch.nn.Module, dict[tuple[str, ...], torch.Tensor]] = WeakKeyDictionary()
+Kept = dict[tuple[str, ...], torch.Tensor]
+_KEPT: WeakKeyDictionary[torch.nn.Module, tuple[Kept, Kept]] = WeakKeyDictionary()
 
 
 class LayerFeatures:
@@ -40,13 +41,14 @@ class LayerFeatures:
 
     def __init__(self, specimen: Specimen) -> None:
         self.specimen = specimen
-        self._words: dict[tuple[str, ...], torch.Tensor] = {}
+        self._words: Kept = {}
+        self._means: Kept = {}
 
     @classmethod
     def kept(cls, specimen: Specimen) -> Self:
         """Those of all who ask, as long as the model lives."""
         features = cls(specimen)
-        features._words = _KEPT.setdefault(specimen.model, features._words)
+        features._words, features._means = _KEPT.setdefault(specimen.model, (features._words, features._means))
         return features
 
     def words(self, sentences: Words) -> list[torch.Tensor]:
@@ -57,15 +59,25 @@ class LayerFeatures:
             self._words |= zip(new, word_vectors(self.specimen, [list(key) for key in new]), strict=True)
         return [self._words[key] for key in keys]
 
+    def means(self, sentences: Words) -> torch.Tensor:
+        """The mean of the words of each sentence, (layers + 1, sentences, width); their vectors are not kept."""
+        keys = [tuple(sentence) for sentence in sentences]
+        unread = [key for key in dict.fromkeys(keys) if key not in self._means]
+        self._means |= {key: self._words[key].mean(1) for key in unread if key in self._words}
+        new = [key for key in unread if key not in self._words]
+        if new:
+            self._means |= zip(new, sentence_vectors(self.specimen, [list(key) for key in new]).unbind(1), strict=True)
+        return torch.stack([self._means[key] for key in keys], dim=1)
+
     def of(self, part: Part) -> torch.Tensor:
         """Features (layers + 1, items, width) of a task's part; a pair gives difference and product, 2 * width.
 
         A sentence is the mean of its words: jawahar2019what reads [CLS], which a short training leaves untouched.
         """
-        vectors = self.words(part.sentences)
         size = len(part.items[0])
         if size == 1:
-            return torch.stack([vectors[i].mean(1) for (i,) in part.items], dim=1)
+            return self.means([part.sentences[i] for (i,) in part.items])
+        vectors = self.words(part.sentences)
         if size == 2:
             return torch.stack([vectors[i][:, w] for i, w in part.items], dim=1)
         first, second = (torch.stack([vectors[item[0]][:, item[k]] for item in part.items], dim=1) for k in (1, 2))
@@ -213,15 +225,17 @@ def finetuning_samples(specimen: Specimen, train: Examples, test: Examples, seed
     `majority` (items,) is the share of the most frequent test label: a constant, since the labels are balanced by
     design and not drawn. Blocks that share their weights cannot be rolled back apart: no `restored_...` of them.
     """
-    runs, tuned = finetune_seeds(specimen, train, test, seeds, **settings)
+    one = Examples(test.sentences[:1], test.labels[:1])  # the whole test is read below, by all layers at once
+    runs, _ = finetune_seeds(specimen, train, one, seeds, **settings)
     half, layers = specimen.layers // 2, specimen.layers
-    halves = {"restored_bottom": range(half + 1), "restored_top": range(half + 1, layers + 1)}
-    if not blocks_have_own_weights(specimen.encoder):
-        halves = {}
-    found = {name: right.astype(float) for name, right in restoration(runs, specimen, test, halves).items()}
-    change = representation_change(specimen, [run.specimen for run in runs], test.sentences)
-    majority = np.full(len(test), np.bincount(test.labels).max() / len(test))
-    return found | {"tuned": tuned.astype(float), "change": change, "majority": majority}
+    groups = {"tuned": (), "restored_bottom": range(half + 1), "restored_top": range(half + 1, layers + 1)}
+    if blocks_have_own_weights(specimen.encoder):
+        scores, change = restoration_and_change(runs, specimen, test, groups)
+    else:
+        scores = {"tuned": np.stack([correctness(run.classifier, specimen, test) for run in runs])}
+        change = representation_change(specimen, [run.specimen for run in runs], test.sentences)
+    found = {name: right.astype(float) for name, right in scores.items()}
+    return found | {"change": change, "majority": np.full(len(test), np.bincount(test.labels).max() / len(test))}
 
 
 def rolled_back(specimen: Specimen, tuning: Mapping[str, np.ndarray]) -> dict[str, object]:

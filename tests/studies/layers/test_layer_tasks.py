@@ -130,12 +130,25 @@ def test_vectors_are_kept_as_long_as_their_model_lives(tiny):
     model = copy.deepcopy(tiny.model)
     specimen, sentence = replace(tiny, model=model), ["the", "cat", "sleeps", "."]
     scores.LayerFeatures.kept(specimen).words([sentence])
-    assert tuple(sentence) in scores._KEPT[model] and tuple(sentence) not in scores.LayerFeatures(specimen)._words
-    assert scores.LayerFeatures.kept(specimen)._words is scores._KEPT[model]
+    words, means = scores._KEPT[model]
+    assert tuple(sentence) in words and tuple(sentence) not in scores.LayerFeatures(specimen)._words
+    again = scores.LayerFeatures.kept(specimen)
+    assert again._words is words and again._means is means
     kept = len(scores._KEPT)
-    del model, specimen
+    del model, specimen, again
     gc.collect()
     assert len(scores._KEPT) < kept
+
+
+def test_the_mean_of_a_sentence_is_that_of_its_words_whether_these_are_kept_or_not(tiny):
+    sentences = [list(s.words) for s in generate(6)]
+    features, fresh = scores.LayerFeatures(tiny), scores.LayerFeatures(tiny)
+    expected = torch.stack([vectors.mean(1) for vectors in features.words(sentences)], dim=1)
+    for some in (features, fresh):
+        torch.testing.assert_close(some.means(sentences + sentences[:2])[:, :6], expected, atol=1e-5, rtol=1e-4)
+    assert not fresh._words
+    part = tasks.Part(sentences, [(4,), (1,)], ["a", "b"])
+    torch.testing.assert_close(fresh.of(part), expected[:, [4, 1]], atol=1e-5, rtol=1e-4)
 
 
 def test_a_sentence_is_read_once_and_as_it_is_read_alone(tiny, monkeypatch):
@@ -224,4 +237,4 @@ def test_the_halves_that_are_rolled_back_are_those_of_their_names(tiny, monkeypa
     scores.finetuning_samples(tiny, train, test, [0], epochs=1)
     half = tiny.layers // 2
     bottom = [True] * half + [False] * (tiny.layers - half)
-    assert half and as_before == [bottom, [not same for same in bottom]]
+    assert half and as_before == [[False] * tiny.layers, bottom, [not same for same in bottom]]
