@@ -56,11 +56,15 @@ def run(
     planned = executed(planned, online, workers=jobs, scheduler=scheduler, force=force or bool(claim))
     if claim:
         show(
-            ["claim", "model", "verdict"],
-            [(r["id"], r["model"], r["verdict"]) for j in planned for r in result_of(j)["results"]],
+            ["claim", "model", "verdict", "effect", "interval"],
+            [
+                (r["id"], r["model"], r["verdict"], *effect_and_interval(r))
+                for job in planned
+                for r in result_of(job)["results"]
+            ],
         )
         for job in planned:
-            print(f"Sentences and figures: {job.notebook.relative_to(folder)}")
+            print(f"Sentences and figures, until the next claim of this chapter: {job.notebook.relative_to(folder)}")
     if record and planned:
         written = keep(planned)
         print(f"Recorded {len(written)} runs under {written[0].parents[2].relative_to(planned[0].root)}/")
@@ -110,10 +114,9 @@ def run_through(planned: list, outcomes: list) -> list:
     ended = {status: [o.job for o in outcomes if o.status == status] for status in ("failed", LEFT_OUT)}
     if failed := ended["failed"]:
         names = ", ".join(sorted(job.label for job in failed))
-        raise BertologyError(
-            f"{len(failed)} of {len(planned)} failed: {names}\n"
-            f"Full text: {failed[0].folder.relative_to(failed[0].root)}/*.error.txt"
-        )
+        texts = sorted(str(job.traceback.relative_to(job.root)) for job in failed if job.traceback.is_file())
+        told = f"\nFull text: {', '.join(texts)}" if texts else ""
+        raise BertologyError(f"{len(failed)} of {len(planned)} failed: {names}{told}")
     return [job for job in planned if job not in ended[LEFT_OUT]]
 
 

@@ -81,11 +81,17 @@ def seal(root: Root = None) -> None:
     Results under results/runs/ that they leave behind are dropped: no page shows them, and another test measured them.
     """
     from bertology_utils.verdicts import sealed
+    from bertology_utils.verdicts.claims import load_claims
     from bertology_utils.verdicts.ledger import drop_uncovered
     from bertology_utils.verdicts.recorded import recorded_paths
 
     folder = book_folder(root)
+    if root is None and folder not in (Path.cwd().resolve(), *Path.cwd().resolve().parents):
+        raise BertologyError(f"No book here. To seal the predictions of {folder}, go there or name it with --root.")
+    silent = sealed.unexplained(sealed.read(folder / sealed.PATH), load_claims())
     changed = sealed.seal(folder / sealed.PATH)
+    for claim in silent:
+        print(f"{claim}: its test changed and 'amended' did not, which is right only if no result of it was known.")
     print(f"Sealed: {', '.join(changed)}" if changed else "Every prediction is sealed.")
     if dropped := drop_uncovered(recorded_paths(folder)):
         print(f"{dropped} recorded results were of an earlier test and are dropped.")

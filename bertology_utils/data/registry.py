@@ -142,6 +142,8 @@ def _rows(spec: DataSet, source: str, split: str, variant: str) -> list | str:
             return str(error)
     folder = local_folder(spec)
     if folder is None:
+        if named := os.environ.get(FOLDER_VARIABLE):
+            return f"The folder of {FOLDER_VARIABLE}, {named}, does not hold {spec.folder}."
         return f"Set {FOLDER_VARIABLE} to a folder that holds {spec.folder}."
     try:
         return list(spec.reader(folder, split, variant))

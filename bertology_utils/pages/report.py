@@ -63,9 +63,10 @@ def report(root: Path, rows: Sequence[Row], model: str, profile: str) -> str:
     """
     lines = lines_of(rows, model, profile)
     if not lines:
+        told = sorted({str(result["model"]) for row in rows for result in row.results if result["profile"] == profile})
         raise BertologyError(
-            f"There is no result of {model} under the profile {profile}.\n"
-            f"`bertology run --model {model} --profile {profile}` makes them."
+            f"There is no result of {model} under the profile {profile}; there are of {', '.join(told) or 'none'}.\n"
+            f"`bertology run --model {model} --profile {profile}` makes them, if there is such a model."
         )
     ranked = sorted((line for line in lines if _has_standing(line)), key=attrgetter("standing"))
     held = [line for line in ranked[::-1] if line.verdict in tallies.HOLDS]

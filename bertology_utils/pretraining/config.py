@@ -225,9 +225,11 @@ def _check_sizes(config: PretrainingConfig) -> None:
 
 def _check_body(config: PretrainingConfig) -> None:
     begun = config.start or config.stack
-    other_tasks = set(config.all_objectives) - {"masked-tokens", "z-loss"}
-    if config.body != "bert" and (begun or config.shared_layers or config.embedding_width or other_tasks):
-        raise ValueError(f"a body '{config.body}' is trained from nothing and fills in blanks, no more")
+    other_tasks = [name for name in config.all_objectives if name not in ("masked-tokens", "z-loss")]
+    if config.body != "bert" and other_tasks:
+        raise ValueError(f"a body '{config.body}' fills in blanks: leave '{other_tasks[0]}' out")
+    if config.body != "bert" and (begun or config.shared_layers or config.embedding_width):
+        raise ValueError(f"a body '{config.body}' is trained from nothing, with layers and embeddings of its own")
     if config.scaled_start and (begun or config.body == "modern"):
         raise ValueError("'scaled_start' is for a BERT, or one with norms first, that begins from nothing")
 
@@ -275,8 +277,11 @@ def read_config(path: Path) -> PretrainingConfig:
         return PretrainingConfig(**content)
     except ValidationError as error:
         key, fault = first_fault(error)
+        if error.errors()[0]["type"] == "extra_forbidden" and "." not in key:
+            fault = str(unknown("key", key, PretrainingConfig.model_fields)).replace("\n", " ")
+            key = ""
         where = f"'{key}': " if key else ""
-        raise BertologyError(f"{path}: {where}{fault.rstrip('.')}.") from None
+        raise BertologyError(f"{path}: {where}{fault.rstrip('.')}{'' if fault.endswith('?') else '.'}") from None
 
 
 def _read_settings(path: Path, extended: tuple[Path, ...] = ()) -> dict[str, Any]:

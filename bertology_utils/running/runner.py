@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import nbformat
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed, get_worker
 from distributed.worker import thread_state
 from rich.console import Console
@@ -29,6 +30,7 @@ from bertology_utils.project import Job
 from bertology_utils.provenance import commit
 from bertology_utils.running.execution import Order, Outcome, Stopped, execute, keep
 from bertology_utils.running.freshness import fingerprint, state
+from bertology_utils.running.slices import parsed
 
 DEFAULT_WORKERS = 2
 ADDRESS = re.compile(r"[a-z]+://[^/]+:\d+")
@@ -233,6 +235,7 @@ def run_jobs(
         console.print(f"{len(fresh)} of {len(jobs)} fresh, not run again", highlight=False)
     if not stale:
         return outcomes
+    require_python(stale)
     if first is not None:
         first(stale)
     with only_run(stale[0].root), scratch_folder(scheduler) as scratch:
@@ -246,6 +249,18 @@ def run_jobs(
                 display.end(outcome)
                 outcomes.append(replace(outcome, notebook="", record=""))
     return outcomes
+
+
+def require_python(jobs: Iterable[Job]) -> None:
+    """Raises `BertologyError` where a cell of a job's notebook is no Python, before an earlier one costs minutes."""
+    for source in dict.fromkeys(job.source for job in jobs):
+        with contextlib.suppress(
+            OSError, nbformat.reader.NotJSONError, nbformat.ValidationError
+        ):  # told when it is run
+            try:
+                parsed(nbformat.read(source, as_version=4))
+            except BertologyError as error:
+                raise BertologyError(f"{source.name}: {error}") from None
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ that another cell reads.
 
 import ast
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import nbformat
 
@@ -25,7 +25,7 @@ def slice_for(notebook: nbformat.NotebookNode, claims: Iterable[str]) -> nbforma
         BertologyError: a claim that no cell tests.
     """
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    trees = [ast.parse(cell.source) for cell in cells]
+    trees = parsed(notebook)
     targets = {place for place, tree in enumerate(trees) if _chapter_calls(tree) & ALWAYS}
     for claim in claims:
         places = _judging_places(trees, claim)
@@ -38,8 +38,27 @@ def slice_for(notebook: nbformat.NotebookNode, claims: Iterable[str]) -> nbforma
     return nbformat.from_dict(dict(notebook) | {"cells": [cells[place] for place in sorted(kept)]})
 
 
+def parsed(notebook: nbformat.NotebookNode) -> list[ast.Module]:
+    """The code cells as trees.
+
+    Raises:
+        BertologyError: a cell that is no Python, with its place among all cells of the notebook.
+    """
+    trees = []
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type == "code":
+            try:
+                trees.append(ast.parse(cell.source))
+            except SyntaxError as error:
+                raise BertologyError(f"cell {number} is no Python: line {error.lineno}, {error.msg}.") from None
+    return trees
+
+
 def _judging_places(trees: list[ast.Module], claim: str) -> set[int]:
-    """Cells that call something with the claim's name, else those that judge claims whose names are given elsewhere."""
+    """Cells that judge the claim by its name, else those that call something with it, else those that judge claims
+    whose names are given elsewhere."""
+    if judged := {place for place, tree in enumerate(trees) if claim in _arguments(tree, JUDGING)}:
+        return judged
     direct = {place for place, tree in enumerate(trees) if claim in _arguments(tree)}
     judging = {place for place, tree in enumerate(trees) if _chapter_calls(tree) & JUDGING}
     return direct or {p for p in judging if any(claim in _texts(trees[i]) for i in needed_cells(trees, {p}))}
@@ -134,19 +153,25 @@ def _base(node: ast.expr) -> Iterator[str]:
         yield inner.id
 
 
+def _calls(tree: ast.Module) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def _chapter_call(call: ast.Call) -> str:
+    """The method of the chapter that is called; empty where it is another's."""
+    f = call.func
+    own = isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == CHAPTER
+    return f.attr if own else ""
+
+
 def _chapter_calls(tree: ast.Module) -> set[str]:
     """Which methods of the chapter a cell calls."""
-    functions = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return {
-        f.attr
-        for f in functions
-        if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == CHAPTER
-    }
+    return set(filter(None, map(_chapter_call, _calls(tree))))
 
 
-def _arguments(tree: ast.Module) -> set[str]:
-    """Texts that stand as arguments of a call."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+def _arguments(tree: ast.Module, methods: Container[str] | None = None) -> set[str]:
+    """Texts that stand as arguments of a call, or of a call of one of the chapter's `methods`."""
+    calls = (call for call in _calls(tree) if methods is None or _chapter_call(call) in methods)
     return {text for call in calls for node in call.args for text in _texts(node) if isinstance(node, ast.Constant)}
 
 

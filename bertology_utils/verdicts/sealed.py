@@ -67,6 +67,13 @@ def unsealed(entries: Iterable[Mapping[str, Any]], claims: Iterable[Claim]) -> l
     return [c for c in claims if c.version != last.get(c.id) and (c.prediction or c.id in last)]
 
 
+def unexplained(entries: Iterable[Mapping[str, Any]], claims: Iterable[Claim]) -> list[str]:
+    """The claims whose test is another than their last entry's while the time of their amendment is the same."""
+    last = {entry["claim"]: entry for entry in entries}
+    changed = [claim for claim in unsealed(last.values(), claims) if claim.id in last]
+    return [c.id for c in changed if version_of(c.model_dump())["amended"] == last[c.id].get("amended")]
+
+
 def seal(path: Path) -> list[str]:
     """Appends what changed in the claims files; returns the ids of the claims.
 

@@ -31,7 +31,8 @@ def test_phases_follow_each_other(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"learning_rte": 1.0}, "learning_rte"),
+        ({"learning_rte": 1.0}, "no key called 'learning_rte'. Did you mean learning_rate"),
+        ({"objectives": {"masked-token": 1.0}}, "masked-tokens, replaced-tokens?\n"),
         ({"study": "nobody2020nothing"}, "no study 'nobody2020nothing'"),
         ({"phases": [{"steps": 5, "mixture": {"toys": 1.0}, "length": 8}]}, "unknown corpus 'toys'"),
         ({"phases": [{"steps": 5, "mixture": {"toy": 0.0}}]}, "weight above zero"),
@@ -47,7 +48,8 @@ def test_phases_follow_each_other(tmp_path):
         ({"corpora": {"toy": {"path": "a", "format": "sentences"}}}, "format"),
         ({"smoothing": 0.7}, "'smoothing' changes nothing"),
         ({"stack": "a", "start": "b"}, "not both"),
-        ({"body": "modern"}, "fills in blanks, no more"),
+        ({"body": "modern"}, "fills in blanks: leave 'next-sentence' out"),
+        ({"body": "modern", "objectives": LM, "start": "a"}, "trained from nothing"),
         ({"body": "modern", "objectives": LM, "scaled_start": True}, "'scaled_start' is for a BERT"),
         ({"average": 1000}, "'average' is more than"),
         ({"shared_layers": True, "stack": "a"}, "cannot start from another"),

@@ -215,3 +215,12 @@ def test_a_full_disk_is_one_line_and_the_network_is_asked_for(tmp_path, monkeypa
     assert describe(OSError(28, "No space left on device")).count("\n") == 0
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert [environment(tmp_path, online)["HF_HUB_OFFLINE"] for online in (False, True)] == ["1", "0"]
+
+
+def test_a_cell_that_is_no_python_is_told_before_anything_runs(tmp_path):
+    root = make_project(tmp_path)
+    add_notebook(root, "syntax", WRITE_RECORD)
+    add_notebook(root, "layers", "1 + 1", "b = (")
+    with pytest.raises(BertologyError, match=r"layers.ipynb: cell 3 is no Python"):
+        run(root)
+    assert not (root / "_executed" / "live").exists()

@@ -68,6 +68,19 @@ def test_a_claim_that_no_cell_tests_is_refused():
         slice_for(notebook("chapter.test('a', 1)", "chapter.conclude({'absent': 'words'})"), ["absent"])
 
 
+def test_a_measure_that_names_an_earlier_claim_belongs_to_its_own():
+    first = ["right = chapter.measure(f)", "chapter.test('a', right)"]
+    second = ["more = chapter.measure(g, 'a')", "chapter.test('b', more)"]
+    assert sliced("a", *first, *second) == first and sliced("b", *first, *second) == second
+
+
+def test_a_cell_that_is_no_python_is_named_by_its_place():
+    broken = notebook("a = 1", "b = (\nc = 2", "chapter.test('a', b)")
+    broken.cells.insert(0, nbformat.v4.new_markdown_cell("# A title"))
+    with pytest.raises(BertologyError, match=r"cell 3 is no Python: line \d"):
+        slice_for(broken, ["a"])
+
+
 @pytest.mark.parametrize("chapter", chapters(ROOT))
 def test_every_claim_of_a_chapter_can_be_run_alone(chapter):
     whole = nbformat.read(ROOT / "notebooks" / f"{chapter}.ipynb", as_version=4)

@@ -2,10 +2,12 @@
 
 import json
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from bertology_utils import cli
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import digest
 from bertology_utils.verdicts import sealed
@@ -63,6 +65,20 @@ def test_only_what_changed_is_appended(log):
     entries = sealed.read(path)
     assert [entry["prediction"] for entry in entries] == ["a > 0.5", "a > 0.6", "a > 0.7", "a > 0.7"]
     assert entries[-1]["failure"] is True and entries[-1]["given"] == "b > 0.5" and sealed.broken(entries) is None
+
+
+def test_a_change_without_an_amendment_is_told(log):
+    entries, known = sealed.read(log[0]), CLAIM.model_copy(update={"prediction": "a > 0.8"})
+    assert sealed.unexplained(entries, [known]) == [CLAIM.id]
+    assert sealed.unexplained(entries, [known.model_copy(update={"amended": datetime.now(UTC)})]) == []
+    assert sealed.unexplained([], [known]) == []  # a first prediction amends nothing
+
+
+def test_nothing_is_sealed_outside_of_a_book(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    before = (ROOT / sealed.PATH).read_bytes()
+    assert cli.main(["seal"]) == 1 and "No book here" in capsys.readouterr().err
+    assert (ROOT / sealed.PATH).read_bytes() == before
 
 
 def test_a_version_that_comes_back_is_a_new_entry(log):
