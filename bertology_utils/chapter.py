@@ -4,6 +4,7 @@ The control runs through the same code as the model: `measure` calls one closure
 prediction of the claims file to both.
 """
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -330,6 +331,7 @@ def open_chapter(
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     chapter = Chapter(name, model, profile, seed, record)
     s = chapter.specimen
+    gc.freeze()  # what is loaded by now stays: half a million objects that each full collection would go through
     head = "" if s.has_mlm_head else ", without a masked-LM head"
     chapter.say(
         f"Specimen `{s.name}`: {s.layers} layers × {s.width} wide × {s.heads} heads, "

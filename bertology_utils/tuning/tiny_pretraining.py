@@ -35,6 +35,7 @@ SEEDS = 8  # of every arm
 Feed = Callable[[Specimen, Sequence[Encoding], int, int], Iterator[dict[str, Tensor]]]
 Heads = tuple[Tensor, Tensor]  # weights and biases of next-sentence classifiers, see `next_heads`
 PairFeed = Iterator[tuple[dict[str, Tensor], Tensor]]  # masked batches and the class of each pair, (batch,)
+Pieces = Mapping[tuple[str, ...], Encoding]
 INTRODUCING, KNOWN = ("a", "an"), ("a", "an", "the", "this", "that", "every")
 
 
@@ -209,7 +210,10 @@ def pretrain_pairs(
     and in the extra loss.
     """
     fresh, share = _untrained(words, recipe, seeds), 0.5 if next_sentence else 1.0
-    feeds = [pair_batches(specimen, [documents], seed, recipe.budget, share) for seed, specimen in enumerate(fresh)]
+    pieces = sentence_pieces(fresh[0], [documents])  # of all, whose tokenizers are the same
+    feeds = [
+        pair_batches(specimen, [documents], seed, recipe.budget, share, pieces) for seed, specimen in enumerate(fresh)
+    ]
     return train_on_pairs(fresh, feeds, recipe, next_heads(recipe.width, range(seeds)) if next_sentence else None)
 
 
@@ -252,18 +256,38 @@ def next_losses(heads: Heads, hidden: Tensor, batch: Packed, labels: Sequence[Te
     return losses.sum(1) / (gold != IGNORED).sum(1)
 
 
+def sentence_pieces(specimen: Specimen, corpora: Sequence[Sequence]) -> Pieces:
+    """Each sentence of some corpora of documents, tokenized once however many pairs it will be in."""
+    found = {tuple(words): words for documents in corpora for document in documents for words in document}
+    return dict(zip(found, encode_words(specimen, list(found.values())), strict=True))
+
+
+def joined(first: Encoding, second: Encoding) -> Encoding:
+    """Two sentences as BERT's tokenizers encode them as a pair: the second has no [CLS], and is of the other kind."""
+    words = 1 + max(word for word in first.word_ids if word is not None)
+    further = [None if word is None else word + words for word in second.word_ids[1:]]
+    return Encoding(
+        first.input_ids + second.input_ids[1:], first.word_ids + further, [0] * len(first) + [1] * len(further)
+    )
+
+
 def pair_batches(
-    specimen: Specimen, corpora: Sequence[Sequence], seed: int, budget: int, true_share: float
+    specimen: Specimen,
+    corpora: Sequence[Sequence],
+    seed: int,
+    budget: int,
+    true_share: float,
+    pieces: Pieces | None = None,
 ) -> PairFeed:
     """Masked batches of pairs with their next-sentence labels (batch,), drawn afresh in every epoch, for ever.
 
-    corpora: documents each; both sentences of a pair are of one corpus.
+    corpora: documents each; both sentences of a pair are of one corpus. pieces: their `sentence_pieces`, where known.
     """
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
-    special = special_ids(specimen)
+    special, pieces = special_ids(specimen), pieces or sentence_pieces(specimen, corpora)
     while True:
         pairs = [pair for documents in corpora for pair in next_sentence_pairs(documents, rng, true_share)]
-        encodings = encode_words(specimen, [first for first, _, _ in pairs], [second for _, second, _ in pairs])
+        encodings = [joined(pieces[tuple(first)], pieces[tuple(second)]) for first, second, _ in pairs]
         groups = batches(specimen, [len(e) for e in encodings], budget)
         for group in rng.permutation(len(groups)):
             rows = groups[group]

@@ -50,6 +50,14 @@ def test_stacked_model_repeats_its_layers():
     assert torch.equal(twice.model.get_input_embeddings().weight, specimen.model.get_input_embeddings().weight)
 
 
+def test_joined_sentences_are_encoded_as_the_pairs_they_are():
+    documents = tp.stories(LANGUAGE, 10)
+    specimen = tiny_specimen(WORDS, RECIPE)
+    pieces = tp.sentence_pieces(specimen, [documents])
+    first, second = zip(*documents, strict=True)
+    assert [tp.joined(pieces[a], pieces[b]) for a, b in documents] == encode_words(specimen, first, second)
+
+
 @pytest.mark.parametrize("next_sentence", [True, False])
 def test_pairs_are_trained_with_and_without_nsp(next_sentence):
     models = tp.pretrain_pairs(WORDS, tp.stories(LANGUAGE, 40), RECIPE, 2, next_sentence=next_sentence)

@@ -154,6 +154,15 @@ def test_each_twin_is_judged_in_the_models_place_beside_the_others():
     assert judge_claim(asked.model_copy(update={"specific": False}), samples(0.9, 0.5), alike).in_place == ()
 
 
+@pytest.mark.parametrize("failure", [False, True])
+@pytest.mark.parametrize("given", [None, GIVEN])
+def test_in_place_a_twin_gets_the_verdict_that_it_would_get_as_a_model(given, failure):
+    asked = claim("best > chain by 0.1", given).model_copy(update={"failure": failure})
+    twins = [samples(best, 0.5) for best in (0.9, 0.3, 0.62, 0.55, 0.9)]
+    every = [judge_claim(asked, own, [*twins[:i], *twins[i + 1 :]]).verdict for i, own in enumerate(twins)]
+    assert judge_claim(asked, samples(0.9, 0.5), twins).in_place == tuple(every) and len(set(every)) > 1
+
+
 def of(left: float | np.ndarray, right: float | np.ndarray = 0.5, n: int = 400) -> dict[str, np.ndarray]:
     """Rights and wrongs of two arms, `n` items each with exactly these shares, or the samples themselves."""
     sides = {"a": left, "b": right}

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from bertology_utils.activations import sentence_vectors
 from bertology_utils.figures import Figure, bars
 from bertology_utils.instruments.probes import train_probe
 from bertology_utils.language.grammar import generate
@@ -19,10 +18,12 @@ from bertology_utils.pretraining import objectives
 from bertology_utils.runs import Runs
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.training.laboratory import UNTRAINED, Laboratory, Models, captioned, nouns_of
+from bertology_utils.text import batches, encode_words, model_inputs
 from bertology_utils.tuning.tiny_pretraining import pair_examples, stories, tuned_scores
 from bertology_utils.tuning.training import Examples
 
 Pair = tuple[Sequence[str], Sequence[str], int]
+Texts = tuple[tuple[str, ...], tuple[str, ...]]
 Pairs = Mapping[str, Mapping[str, Sequence[Pair]]]
 
 HEADS = 5  # more than one, since heads that learn from other pairs differ by more than heads of other starts
@@ -83,9 +84,16 @@ def _stories(n: int, seed: int, part: str) -> list:
 def cross_evaluate(specimen: Specimen, pairs: Pairs) -> dict[str, np.ndarray]:
     """Linear heads on frozen [CLS] vectors for each task, tested on both: `a_on_b` are heads a on task b.
 
-    (heads, nouns) each, as pairs about one noun are alike. Every head learns from pairs of its own.
+    (heads, nouns) each, as pairs about one noun are alike. Every head learns from pairs of its own. A quarter of the
+    pairs of one task are pairs of the other, and are read once.
     """
-    data = {(task, part): _cls(specimen, of[part]) for task, of in pairs.items() for part in ("train", "test")}
+    parts = {(task, part): found for task, of in pairs.items() for part, found in of.items()}
+    asked = {_texts(pair): None for found in parts.values() for pair in found}
+    vectors, place = _cls(specimen, list(asked)), {texts: i for i, texts in enumerate(asked)}
+    data = {
+        of: (vectors[[place[_texts(pair)] for pair in found]][None], np.array([label for *_, label in found]))
+        for of, found in parts.items()
+    }
     heads = {
         task: train_probe(*data[task, "train"], seeds=HEADS, groups=range(len(of["train"])))
         for task, of in pairs.items()
@@ -98,7 +106,17 @@ def cross_evaluate(specimen: Specimen, pairs: Pairs) -> dict[str, np.ndarray]:
     }
 
 
-def _cls(specimen: Specimen, pairs: Sequence[Pair]) -> tuple[torch.Tensor, np.ndarray]:
-    """[CLS] vectors of the last layer (1, pairs, width), and the labels (pairs,)."""
-    first, second, labels = zip(*pairs, strict=True)
-    return sentence_vectors(specimen, first, pool="cls", pairs=second)[-1:], np.array(labels)
+def _texts(pair: Pair) -> Texts:
+    """Both sentences of a pair, without its label."""
+    return tuple(pair[0]), tuple(pair[1])
+
+
+@torch.no_grad()
+def _cls(specimen: Specimen, texts: Sequence[Texts]) -> torch.Tensor:
+    """[CLS] vectors of the last layer, (pairs, width)."""
+    encodings = encode_words(specimen, *zip(*texts, strict=True))
+    vectors = torch.empty(len(encodings), specimen.width)
+    for rows in batches(specimen, [len(encoding) for encoding in encodings]):
+        batch = model_inputs(specimen, [encodings[row] for row in rows])
+        vectors[rows] = specimen.encoder(**batch).last_hidden_state[:, 0]
+    return vectors

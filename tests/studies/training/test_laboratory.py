@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 from bertology_utils.absent import Absent
+from bertology_utils.activations import sentence_vectors
 from bertology_utils.compression.growth import Emergence as Rise
 from bertology_utils.compression.growth import Growth
 from bertology_utils.estimation import Linear, estimate
@@ -70,6 +72,10 @@ def test_heads_are_crossed_on_both_tasks(tiny):
     assert set(crossed) == {f"{a}_on_{b}" for a in ("nsp", "sop") for b in ("nsp", "sop")}
     nouns = {task: set(laboratory.nouns_of(pair_examples(of["test"]))) for task, of in pairs.items()}
     assert all(values.shape == (sentence_pairs.HEADS, len(nouns[name[-3:]])) for name, values in crossed.items())
+    texts = [sentence_pairs._texts(pair) for pair in pairs["sop"]["test"]]
+    first, second = zip(*texts, strict=True)
+    expected = sentence_vectors(tiny, first, pool="cls", pairs=second)[-1]
+    torch.testing.assert_close(sentence_pairs._cls(tiny, texts), expected, atol=1e-5, rtol=1e-4)
 
 
 def test_facts_are_stored_by_depth_and_guessed_by_untrained_models(lab):
