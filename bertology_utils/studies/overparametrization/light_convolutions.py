@@ -58,7 +58,7 @@ def sentence(nouns: Sequence[tuple[str, str]], distance: int, rng: np.random.Gen
 
 
 def text_of(seed: int) -> Text:
-    """Sentences of a seed's own nouns, of all distances alike; none that is asked is read."""
+    """The sentences of a seed, of all distances alike; none that is asked is read."""
     rng = np.random.default_rng(seed)
     told = (noun for group in load_lexicon("train").nouns.values() for noun in group)
     every = [*{noun.singular: noun.plural for noun in told if noun.plural not in (None, noun.singular)}.items()]
