@@ -26,7 +26,7 @@ from bertology_utils.studies.mbert import (
     translating,
     with_adapters,
 )
-from bertology_utils.studies.overparametrization import head_gates
+from bertology_utils.studies.overparametrization import head_gates, light_convolutions
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
     document_tasks,
@@ -67,6 +67,7 @@ MODULES = (
     lessons,
     two_readers,
     head_gates,
+    light_convolutions,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
