@@ -155,23 +155,12 @@ def build_generator(model: ElectraForPreTraining) -> ElectraForMaskedLM:
     return generator
 
 
-class _ElectraHead(nn.Module):
-    """ELECTRA's prediction head under the names of BERT's."""
+class _Head(nn.Module):
+    """The prediction head of another class under the names of BERT's."""
 
-    def __init__(self, generator: ElectraForMaskedLM):
+    def __init__(self, transform: nn.Module, decoder: nn.Module):
         super().__init__()
-        self.transform, self.decoder = generator.generator_predictions, generator.generator_lm_head
-
-    def forward(self, states: Tensor) -> Tensor:
-        return self.decoder(self.transform(states))
-
-
-class _ModernHead(nn.Module):
-    """ModernBERT's prediction head under the names of BERT's."""
-
-    def __init__(self, model: ModernBertForMaskedLM):
-        super().__init__()
-        self.transform, self.decoder = model.head, model.decoder
+        self.transform, self.decoder = transform, decoder
 
     def forward(self, states: Tensor) -> Tensor:
         return self.decoder(self.transform(states))
@@ -205,9 +194,10 @@ class Network(nn.Module):
     def prediction_head(self) -> nn.Module:
         """States `(n, width)` to scores `(n, vocabulary)`; its `decoder` is tied to the word embeddings."""
         if GENERATOR in self.heads:
-            return _ElectraHead(self.heads[GENERATOR])
+            generator = self.heads[GENERATOR]
+            return _Head(generator.generator_predictions, generator.generator_lm_head)
         if isinstance(self.model, ModernBertForMaskedLM):
-            return _ModernHead(self.model)
+            return _Head(self.model.head, self.model.decoder)
         if isinstance(self.model, RobertaPreLayerNormForMaskedLM):
             return self.model.lm_head
         return self.model.cls.predictions if isinstance(self.model, BertForPreTraining) else self.model.predictions
