@@ -1,4 +1,6 @@
-"""Which cells of a chapter a claim needs: those that test it, and those that make what they use. Depends on nbformat.
+"""Which cells of a chapter a claim needs: those that test it, and those that make what they use.
+
+Depends on nbformat and IPython.
 
 A name's value comes from the last cells before that assign it or change it in place; a cell that only shows something
 is needed by none. Calling a module's function changes no module, and what the chapter's own object is told is no change
@@ -10,6 +12,7 @@ import symtable
 from collections.abc import Container, Iterable, Iterator
 
 import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
 
 from bertology_utils.errors import BertologyError
 
@@ -39,7 +42,7 @@ def slice_for(notebook: nbformat.NotebookNode, claims: Iterable[str]) -> nbforma
 
 
 def parsed(notebook: nbformat.NotebookNode) -> list[ast.Module]:
-    """The code cells as trees.
+    """The code cells as trees; what IPython adds to Python, such as `%time`, is a call in them.
 
     Raises:
         BertologyError: a cell that is no Python, with its place among all cells of the notebook.
@@ -48,7 +51,7 @@ def parsed(notebook: nbformat.NotebookNode) -> list[ast.Module]:
     for number, cell in enumerate(notebook.cells, 1):
         if cell.cell_type == "code":
             try:
-                trees.append(ast.parse(cell.source))
+                trees.append(ast.parse(TransformerManager().transform_cell(cell.source)))
             except SyntaxError as error:
                 raise BertologyError(f"cell {number} is no Python: line {error.lineno}, {error.msg}.") from None
     return trees

@@ -74,6 +74,10 @@ def test_a_measure_that_names_an_earlier_claim_belongs_to_its_own():
     assert sliced("a", *first, *second) == first and sliced("b", *first, *second) == second
 
 
+def test_what_ipython_adds_to_python_is_no_fault():
+    assert sliced("a", "%time n = 1", "m = 1", "chapter.test('a', m)") == ["m = 1", "chapter.test('a', m)"]
+
+
 def test_a_cell_that_is_no_python_is_named_by_its_place():
     broken = notebook("a = 1", "b = (\nc = 2", "chapter.test('a', b)")
     broken.cells.insert(0, nbformat.v4.new_markdown_cell("# A title"))
