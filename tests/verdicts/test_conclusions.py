@@ -2,7 +2,8 @@
 
 import pytest
 
-from bertology_utils.verdicts.conclusions import answer, conclusions, suspicion
+from bertology_utils.verdicts.claims import load_claims
+from bertology_utils.verdicts.conclusions import answer, conclusions, read_themes, suspicion
 from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, UNDERPOWERED
 
 
@@ -67,3 +68,10 @@ def test_the_answer_counts_claims_about_training_and_names_the_surest_and_the_fa
     )
     assert found.sentences[1:] == ("Surest: a holds.", "Farthest from its study, and not so here: c holds.")
     assert found.rows["One"]["a holds"] == pytest.approx((5, 4, 6, 0.5)) and "a holds" in found.replicated
+
+
+@pytest.mark.parametrize("chapter", sorted({claim.notebook for claim in load_claims()}))
+def test_every_claim_of_a_chapter_has_its_words_once(chapter):
+    named = [identity for claims in read_themes(chapter).values() for identity in claims]
+    tested = {claim.id for claim in load_claims() if claim.notebook == chapter and claim.prediction}
+    assert sorted(named) == sorted(set(named)) and tested <= set(named), tested - set(named)
