@@ -14,12 +14,13 @@ import pandas as pd
 
 from bertology_utils import families
 from bertology_utils.figures import Figure, curve
+from bertology_utils.figures.dots import Dots, dots
 from bertology_utils.files import read_csv, read_json
 from bertology_utils.language.pairs import paradigm_title
 from bertology_utils.pretraining.config import read_config
 from bertology_utils.project import checkpoint_steps, embedded_models
 from bertology_utils.running.checking import check_file
-from bertology_utils.statistics import Measurement, beside_control, short, short_ends
+from bertology_utils.statistics import Measurement, beside_control
 from bertology_utils.templates import render
 
 SCORES = Path("results") / "zorro.csv"
@@ -53,32 +54,34 @@ def _found(part: dict[str, object] | None) -> str:
 
 
 def recipes_part(root: Path, *_: object) -> str:
-    """Held-out losses of `pocket-bert`'s body after equal pieces, by recipes that differ in one thing; lowest first."""
+    """Held-out losses of `pocket-bert`'s body after equal pieces, beside the base's; empty where the base ran once."""
     losses: dict[str, list[float]] = {}
     for row in read_csv(root / RECIPES):
         losses.setdefault(row["config"], []).append(float(row["held_out_loss"]))
-    told = {name: read_config(root / f"{RECIPE}#{name}").about for name in losses}
-    beside = _beside_base(losses)
-    lines = [
-        (told[name], len(own), f"{np.mean(own):.2f}", *beside.get(name, ("", "")))
-        for name, own in sorted(losses.items(), key=lambda entry: np.mean(entry[1]))
-    ]
-    return render("recipes.html", lines=lines) if lines else ""
+    base = losses.pop(BASE, [])
+    if len(base) < 2 or not losses:
+        return ""
+    ordered = sorted(losses, key=lambda name: np.mean(losses[name]))
+    told = {name: f"{read_config(root / f'{RECIPE}#{name}').about}: {np.mean(losses[name]):.2f}" for name in ordered}
+    beside = _beside(base, losses)
+    figure = dots(
+        {f"One thing changed, beside {np.mean(base):.2f}": list(told.values())},
+        {"nats beside the base": {told[name]: beside[name] for name in ordered}},
+        caption="Held-out loss of each recipe beside the base's, which hides 30 % of the pieces; left is better. "
+        "Small dots are seeds, filled marks are clear of zero, and the intervals hold together.",
+        narrow=True,
+    )
+    return figure._repr_html_()
 
 
-def _beside_base(losses: Mapping[str, Sequence[float]]) -> dict[str, tuple[str, str]]:
-    """How far each recipe's loss is from the base's, and what that says; none where the base ran once."""
-    others = {name: own for name, own in losses.items() if name != BASE}
-    if len(losses.get(BASE, ())) < 2 or not others:
-        return {}
-    bounds = zip(*beside_control(tuple(losses[BASE]), *map(tuple, others.values())), strict=True)
-    return {name: _told_apart(others[name], losses[BASE], *ends) for name, ends in zip(others, bounds, strict=True)}
-
-
-def _told_apart(own: Sequence[float], base: Sequence[float], low: float, high: float) -> tuple[str, str]:
-    ends = ", ".join(short_ends(low, high, sign="+"))
-    said = "lower" if high < 0 else "higher" if low > 0 else "not told apart"
-    return f"{short(float(np.mean(own) - np.mean(base)), sign='+')} [{ends}]", said
+def _beside(base: Sequence[float], others: Mapping[str, Sequence[float]]) -> dict[str, Dots]:
+    """How far each recipe's losses are from the base's mean, in nats."""
+    bounds = zip(*beside_control(tuple(base), *map(tuple, others.values())), strict=True)
+    differences = [np.array(own) - np.mean(base) for own in others.values()]
+    return {
+        name: Dots(found, found.mean(), low, high, low > 0 or high < 0)
+        for name, found, (low, high) in zip(others, differences, bounds, strict=True)
+    }
 
 
 def averages(scores: pd.DataFrame) -> dict[str, pd.Series]:
