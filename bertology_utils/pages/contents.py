@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bertology_utils.errors import BertologyError
 from bertology_utils.families import is_member
 from bertology_utils.project import DEFAULT_MODEL, is_untrained
@@ -55,6 +57,11 @@ class Row:
         kept = [r for r in self.results if r.get("recorded") and is_trained(r) and not is_member(str(r.get("model")))]
         newest = sorted(kept, key=lambda result: str(result.get("date", "")), reverse=True)
         return tuple(sorted(newest, key=lambda result: result.get("profile") != "full"))
+
+    @property
+    def elsewhere(self) -> tuple[dict[str, Any], ...]:
+        """The recorded results without those of networks that the claim trains for itself, the live ones once more."""
+        return tuple(result for result in self.recorded if not measured_alike(self.live or {}, result))
 
     @property
     def verdict(self) -> str:
@@ -130,6 +137,12 @@ def control_verdict(result: Mapping[str, Any]) -> str:
 def is_tested(result: Mapping[str, Any] | None) -> bool:
     """Whether a result says more than that the claim cannot be tested."""
     return bool(result) and verdict_of(result) not in (NOT_RUN, NOT_TESTABLE)
+
+
+def measured_alike(*results: Mapping[str, Any]) -> bool:
+    """Whether two results have the same effect and interval, as far as records keep them."""
+    ours, theirs = ([result.get(key) for key in ("difference", "ci_low", "ci_high")] for result in results)
+    return None not in (*ours, *theirs) and np.allclose(ours, theirs, rtol=1e-4, atol=0)
 
 
 def deciding_clause(result: Mapping[str, Any]) -> str:

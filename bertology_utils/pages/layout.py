@@ -80,7 +80,7 @@ def with_recorded(notebook: Notebook, rows: Mapping[str, Row]) -> Notebook:
     """The notebook with a link to the claim's own page on its verdict card, and with its recorded results above."""
     for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
         if card := CARD.search(_html(output)):
-            kept = rows[card[1]].recorded
+            kept = rows[card[1]].elsewhere
             own_page = render("claim_link.html", claim=card[1])
             foot = f"{recorded_line(kept) if kept else ''}{FOOT}{own_page} "
             output["data"]["text/html"] = _html(output).replace(FOOT, foot)

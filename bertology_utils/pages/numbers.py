@@ -12,7 +12,7 @@ from pathlib import Path
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_text, write_text
 from bertology_utils.pages import emergence, specimens, tallies
-from bertology_utils.pages.contents import Row, is_tested, is_trained, result_of, verdict_of
+from bertology_utils.pages.contents import Row, is_tested, is_trained, measured_alike, result_of, verdict_of
 from bertology_utils.pages.run_record import foretold, reruns_of
 from bertology_utils.project import DEFAULT_MODEL
 from bertology_utils.templates import render
@@ -86,9 +86,13 @@ def chooser(model: str, profile: str) -> tallies.Chooser:
 
 
 def comparison(rows: Sequence[Row], *runs: Run) -> dict[str, int]:
-    """How two runs agree on the claims about training that both tested; empty where there are none."""
+    """How two runs agree on the claims about training that both tested; empty where there are none.
+
+    A claim about networks that are trained for it measures the same in every run, so it says nothing here.
+    """
     results = [[result_of(row, *run) for run in runs] for row in tallies.about_training(rows)]
-    pairs = [tuple(map(verdict_of, found)) for found in results if all(map(is_tested, found))]
+    tested = (both for both in results if all(map(is_tested, both)))
+    pairs = [tuple(map(verdict_of, both)) for both in tested if not measured_alike(*both)]
     counts = {
         "total": len(pairs),
         "same": sum(one == other for one, other in pairs),

@@ -315,6 +315,26 @@ def test_the_readme_gets_its_numbers_between_marks(tmp_path):
         numbers.write_numbers(Path(__file__).parents[2] / "LICENSE", tmp_path, [])
 
 
+def test_two_specimens_are_compared_on_what_looks_at_them():
+    """Networks that a claim trains for itself are the same ones whichever specimen the chapter was run on."""
+    second = {"model": "pocket-minilm", "recorded": True}
+    entries = [
+        {
+            "id": "own",
+            "results": [
+                result("replicates"),
+                result("contradicts", difference=0.0, ci_low=-0.1, ci_high=0.1, **second),
+            ],
+        },
+        {"id": "trained here", "results": [result("replicates"), result("replicates", difference=0.300001, **second)]},
+        {"id": "untested", "results": [result("replicates"), result("not testable here", difference=None, **second)]},
+    ]
+    rows = contents.rows_of(entries, [claim(entry["id"]) for entry in entries])
+    found = numbers.comparison(rows, ("pocket-bert", "live"), ("pocket-minilm", "live"))
+    assert (found["total"], found["opposed"], found["replicate"]) == (1, 1, 0)
+    assert [len(row.recorded) for row in rows] == [1, 1, 1] and [len(row.elsewhere) for row in rows] == [1, 0, 1]
+
+
 def test_the_readme_has_its_place_for_numbers():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(text.count(mark) == 1 for mark in numbers.MARKS)
