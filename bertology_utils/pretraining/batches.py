@@ -218,10 +218,11 @@ class Batches:
     def held_out_batches(self, number: int, corpus: str | None = None) -> Iterator[Batch]:
         """Fixed held-out batches that measure every run alike: single segments, single pieces masked.
 
-        In the mixture of the last phase, or of one corpus alone.
+        In the configuration's mixture for that, else in that of the last phase; or of one corpus alone.
         """
         phase = self.config.phases[-1]
-        weights = self.weights(phase) if corpus is None else [float(name == corpus) for name in self.held_out]
+        measured = phase.model_copy(update={"mixture": self.config.evaluation_mixture or phase.mixture})
+        weights = self.weights(measured) if corpus is None else [float(name == corpus) for name in self.held_out]
         yield from self._held_out(number, weights, Packing(phase.length), self.yardstick)
 
     def own_batches(self, number: int) -> Iterator[Batch]:

@@ -17,7 +17,8 @@ from .sources import CorpusSource
 # files lie may differ too; their names may not.
 FREE = {
     "name", "study", "about", "data", "language", "license", "attribution", "remarks", "work", "tokenizer", "cooldown",
-    "checkpoint_every", "evaluation_batches", "keep_steps", "workers", "phases", "corpora", "start", "bf16",
+    "checkpoint_every", "evaluation_batches", "evaluation_mixture", "keep_steps", "workers", "phases", "corpora",
+    "start", "bf16",
 }  # fmt: skip
 
 

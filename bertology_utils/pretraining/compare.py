@@ -20,7 +20,7 @@ RESULTS = Path("results") / "pretraining_objectives.csv"
 SAMPLED_STEPS = 20  # by which the pieces a step reads are estimated
 WORDS = (
     "name", "study", "about", "data", "language", "license", "attribution", "remarks", "work", "seed", "workers",
-    "checkpoint_every", "keep_steps",
+    "checkpoint_every", "keep_steps", "evaluation_mixture",
 )  # fmt: skip
 LATER = ("body", "scaled_start", "average")  # came when recipes had run already, and change nothing at their defaults
 Score = Callable[[Path], Mapping[str, float]]

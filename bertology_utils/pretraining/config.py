@@ -6,9 +6,10 @@ stand in the file itself, under `variants`, each over the file's own keys or tho
 """
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -76,20 +77,23 @@ class Masking(_Settings):
         return self
 
 
+def _some_weight(mixture: Any) -> Any:
+    if (isinstance(mixture, dict) and sum(mixture.values()) <= 0) or mixture == []:
+        raise ValueError("at least one corpus needs a weight above zero")
+    return mixture
+
+
+Mixture = Annotated[dict[str, NonNegativeFloat] | list[str], AfterValidator(_some_weight)]
+"""Name to weight, or names alone, weighted by size."""
+
+
 class Phase(_Settings):
-    """A stretch of training on one mixture of corpora: name to weight, or names alone, weighted by size."""
+    """A stretch of training on one mixture of corpora."""
 
     steps: int = Field(gt=0)
     length: int = Field(64, ge=SHORTEST_INPUT)
-    mixture: dict[str, NonNegativeFloat] | list[str] | None = None
+    mixture: Mixture | None = None
     objectives: Objectives | None = None  # instead of those of the run
-
-    @field_validator("mixture")
-    @classmethod
-    def _some_weight(cls, mixture: Any) -> Any:
-        if (isinstance(mixture, dict) and sum(mixture.values()) <= 0) or mixture == []:
-            raise ValueError("at least one corpus needs a weight above zero")
-        return mixture
 
 
 class PretrainingConfig(_Settings):
@@ -140,6 +144,7 @@ class PretrainingConfig(_Settings):
     evaluation_batches: int = Field(
         20, gt=0
     )  # of 32 held-out inputs at every checkpoint; three times as many at the end
+    evaluation_mixture: Mixture | None = None  # of held-out text; by default the last phase's
     keep_steps: list[int] = []  # whose models are kept
     workers: int = Field(0, ge=0)  # processes that prepare batches beside a GPU
     bf16: bool | None = None  # autocast; by default where the processor is faster in it
@@ -192,9 +197,10 @@ class PretrainingConfig(_Settings):
 
 def _check_data(config: PretrainingConfig) -> None:
     known = set(config.corpora)
-    unknown_corpora = {name for phase in config.phases for name in phase.mixture or ()} - known
+    mixtures = [config.evaluation_mixture, *(phase.mixture for phase in config.phases)]
+    unknown_corpora = {name for mixture in mixtures for name in mixture or ()} - known
     if unknown_corpora:
-        raise ValueError(f"a phase mixes the unknown corpus '{sorted(unknown_corpora)[0]}'")
+        raise ValueError(f"a mixture names the unknown corpus '{sorted(unknown_corpora)[0]}'")
     if len({source.title for source in config.corpora.values()}) < len(known):
         raise ValueError("two corpora share a file name, by which their tokens are stored")
     if config.smoothing is not None and all(isinstance(phase.mixture, dict) for phase in config.phases):

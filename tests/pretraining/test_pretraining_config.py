@@ -36,6 +36,8 @@ def test_phases_follow_each_other(tmp_path):
         ({"study": "nobody2020nothing"}, "no study 'nobody2020nothing'"),
         ({"phases": [{"steps": 5, "mixture": {"toys": 1.0}, "length": 8}]}, "unknown corpus 'toys'"),
         ({"phases": [{"steps": 5, "mixture": {"toy": 0.0}}]}, "weight above zero"),
+        ({"evaluation_mixture": {"toy": 0.0}}, "weight above zero"),
+        ({"evaluation_mixture": ["toys"]}, "unknown corpus 'toys'"),
         ({"phases": [{"steps": 5, "mixture": {"toy": 1.0}, "length": 4}]}, "length"),
         ({"phases": [{"steps": 5, "mixture": {"toy": 1.0}, "length": 64}]}, "positions"),
         ({"phases": []}, "phases"),

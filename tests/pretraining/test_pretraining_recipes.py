@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from pretraining_toys import config, config_file, write_corpus
+from pretraining_toys import STORIES, config, config_file, write_corpus
 
 from bertology_utils.instruments.cloze import pseudo_log_likelihood
 from bertology_utils.models import load
@@ -77,6 +77,23 @@ def test_z_loss_is_the_squared_logarithm_of_the_denominator(folder):
     seen = Pass(run.network, run.batches[0])
     plain = [float(row.exp().sum().log()) ** 2 for row in seen.scores.detach().double()]
     assert run.batches.objectives["z-loss"].loss(seen).item() == pytest.approx(sum(plain) / len(plain), rel=1e-4)
+
+
+def test_runs_on_unlike_texts_are_measured_on_the_same(folder):
+    corpora = {name: str(write_corpus(folder / f"{name}.txt", STORIES[i : i + 1] * 40)) for i, name in enumerate("abc")}
+    alike = {"a": 0.5, "b": 0.25, "c": 0.25}
+    read = [{"a": 1.0}, ["b", "c"]]
+    phases = [[{"steps": 6, "length": 32, "mixture": mixture}] for mixture in read]
+
+    def measured(**changes):
+        runs = (Pretraining(config(folder, corpora=corpora, objectives=LM, phases=own, **changes)) for own in phases)
+        return [next(run.batches.held_out_batches(1))["input_ids"] for run in runs]
+
+    first, second = measured(evaluation_mixture=alike)
+    assert torch.equal(first, second)
+    first, second = measured()
+    assert first.shape != second.shape or not torch.equal(first, second)
+    assert recipe_digest(config(folder)) == recipe_digest(config(folder, evaluation_mixture={"toy": 1.0}))
 
 
 def test_new_keys_leave_the_names_of_old_recipes_alone(folder):
