@@ -17,12 +17,20 @@ from pathlib import Path
 
 from bertology_utils.errors import BertologyError
 from bertology_utils.files import digest, read_json
-from bertology_utils.project import CHAPTERS, Job, embedded_models, hub_folder, model_folder
+from bertology_utils.project import (
+    CHAPTERS,
+    FOLDER_VARIABLE,
+    ORDER_VARIABLE,
+    Job,
+    embedded_models,
+    hub_folder,
+    model_folder,
+)
 
 PACKAGE = "bertology_utils"
 DATA_SUFFIXES = {".bib", ".yaml", ".yml", ".csv", ".json", ".txt", ".css", ".js", ".html"}
 OF_A_ROOM = ("claims.yaml", "themes.yaml")  # what no other chapter reads
-DATA_VARIABLES = ("BERTOLOGY_DATA", "BERTOLOGY_SOURCES")
+DATA_VARIABLES = (FOLDER_VARIABLE, ORDER_VARIABLE)
 NOT_THE_MODEL = {".md", ".part", ".log"}
 
 
@@ -121,13 +129,16 @@ def models_of(job: Job, cells: list[dict], files: list[Path]) -> list[str]:
     return sorted({job.model, *named})
 
 
-def data_identity() -> dict[str, object]:
-    """The user's data settings, and name, size and time of each file of the data folder."""
+def data_identity(profile: str) -> dict[str, object]:
+    """The user's data settings, and name, size and time of each file of the data folder.
+
+    Nothing where they decide nothing: all but `full` read the embedded sets, unless another source comes first.
+    """
     settings = {name: os.environ[name] for name in DATA_VARIABLES if os.environ.get(name)}
-    if not settings:
+    if not settings or (profile != "full" and ORDER_VARIABLE not in settings):
         return {}
-    folder = Path(settings.get("BERTOLOGY_DATA", ""))
-    files = sorted(path for path in folder.rglob("*") if path.is_file()) if settings.get("BERTOLOGY_DATA") else []
+    folder = Path(settings.get(FOLDER_VARIABLE, ""))
+    files = sorted(path for path in folder.rglob("*") if path.is_file()) if settings.get(FOLDER_VARIABLE) else []
     listing = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return {"settings": settings, "files": digest(listing)}
 
@@ -156,7 +167,7 @@ def fingerprint(job: Job) -> dict[str, object]:
         "parameters": {"MODEL": job.model, "PROFILE": job.profile, "SEED": job.seed},
         "files": {str(path.relative_to(job.root)): file_hash(path) for path in package},
         "models": {name: model_hashes(job.root, name) for name in models_of(job, cells, files)},
-        "data": data_identity(),
+        "data": data_identity(job.profile),
         "requirements": file_hash(requirements) if requirements.is_file() else "",
     }
     return {"hash": digest(parts), **parts}

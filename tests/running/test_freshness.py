@@ -77,12 +77,18 @@ def test_parameters_and_the_users_data_matter_and_stored_outputs_do_not(root, tm
         Job(root, "syntax", "random:pocket-bert"),
     ]
     hashes = {before, *(fingerprint(other)["hash"] for other in others)}
+    assert len(hashes) == 4
     folder = tmp_path / "data"
     folder.mkdir()
     monkeypatch.setenv("BERTOLOGY_DATA", str(folder))
-    hashes.add(fingerprint(job)["hash"])
-    (folder / "set.txt").write_text("words")
-    assert len({*hashes, fingerprint(job)["hash"]}) == 6
+    assert fingerprint(job)["hash"] == before  # the profile `live` reads the embedded sets
+    monkeypatch.setenv("BERTOLOGY_SOURCES", "local,embedded")
+    for asked in (job, others[0]):
+        hashes.add(fingerprint(asked)["hash"])
+        (folder / f"{asked.profile}.txt").write_text("words")
+        hashes.add(fingerprint(asked)["hash"])
+    monkeypatch.delenv("BERTOLOGY_SOURCES")
+    assert len({*hashes, fingerprint(others[0])["hash"]}) == 9
 
 
 def test_stale_says_why_and_two_halves_of_different_runs_are_stale(root):
