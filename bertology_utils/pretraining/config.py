@@ -121,7 +121,7 @@ class PretrainingConfig(_Settings):
     inner: int | None = Field(None, gt=0)  # width of the feed-forward blocks; 4 x width by default
     positions: int = Field(128, ge=SHORTEST_INPUT)
     initializer_range: PositiveFloat = 0.02
-    body: Literal["bert", "norms-first", "modern"] = "bert"  # BERT's own, with norms first, or ModernBERT's
+    body: Literal["bert", "norms-first", "rotary", "gated", "modern"] = "bert"  # see `network.BODIES`
     scaled_start: bool = False  # what a block adds to its input starts smaller, by the root of twice the layers
     embedding_width: int | None = Field(None, gt=0)  # factorised embeddings
     shared_layers: bool = False  # one block, applied `layers` times
@@ -236,7 +236,7 @@ def _check_body(config: PretrainingConfig) -> None:
         raise ValueError(f"a body '{config.body}' fills in blanks: leave '{other_tasks[0]}' out")
     if config.body != "bert" and (begun or config.shared_layers or config.embedding_width):
         raise ValueError(f"a body '{config.body}' is trained from nothing, with layers and embeddings of its own")
-    if config.scaled_start and (begun or config.body == "modern"):
+    if config.scaled_start and (begun or config.body not in ("bert", "norms-first")):
         raise ValueError("'scaled_start' is for a BERT, or one with norms first, that begins from nothing")
 
 

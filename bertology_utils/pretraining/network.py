@@ -5,8 +5,10 @@ detection an ElectraForPreTraining with a small ElectraForMaskedLM. What is save
 """
 
 import copy
+import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,9 +25,13 @@ from transformers import (
     ElectraForPreTraining,
     ModernBertConfig,
     ModernBertForMaskedLM,
+    NomicBertConfig,
+    NomicBertForMaskedLM,
     PreTrainedModel,
     RobertaPreLayerNormConfig,
     RobertaPreLayerNormForMaskedLM,
+    RoFormerConfig,
+    RoFormerForMaskedLM,
 )
 
 from bertology_utils.errors import BertologyError
@@ -35,9 +41,12 @@ from .config import PretrainingConfig
 from .passes import Batch, Pass, without_ids
 from .tasks import Objective
 
+Sizes = Mapping[str, Any]
+"""Options of a BertConfig."""
 NORMALISATION = "cls-normalisation"
 GENERATOR = "generator"
 GENERATOR_SHARE = 4  # the generator is a quarter as wide (clark2020electra)
+GATED = 2 / 3  # a gate is a third matrix: with two thirds of the inner width a block has as many weights as BERT's
 
 
 def build_model(config: PretrainingConfig, vocabulary_size: int, segments: int = 2) -> PreTrainedModel:
@@ -73,29 +82,41 @@ def _fresh(config: PretrainingConfig, vocabulary_size: int, segments: int) -> Pr
         groups = 1 if config.shared_layers else config.layers
         factorised = {"embedding_size": config.embedding_width or config.width, "num_hidden_groups": groups}
         return AlbertForPreTraining(AlbertConfig(**sizes, **factorised, classifier_dropout_prob=0.0))
-    if config.body == "modern":
-        return ModernBertForMaskedLM(_modern(config, vocabulary_size))
-    if config.body == "norms-first":  # place 0, where [CLS] stands, is this class's padding and stays without a vector
-        return RobertaPreLayerNormForMaskedLM(RobertaPreLayerNormConfig(**sizes, pad_token_id=0))
-    return BertForPreTraining(BertConfig(**sizes))
+    return BODIES[config.body](sizes)
 
 
-def _modern(config: PretrainingConfig, vocabulary_size: int) -> ModernBertConfig:
-    """Norms first, gated feed-forward blocks, rotary places and no biases (Warner et al., 2024), seeing all pieces.
+def _norms_first(sizes: Sizes) -> PreTrainedModel:
+    """Place 0, where [CLS] stands, is this class's padding and stays without a vector."""
+    return RobertaPreLayerNormForMaskedLM(RobertaPreLayerNormConfig(**sizes, pad_token_id=0))
 
-    The gate is a third matrix: with two thirds of the inner width a block has as many weights as BERT's.
-    """
-    return ModernBertConfig(
-        vocab_size=vocabulary_size,
-        hidden_size=config.width,
-        num_hidden_layers=config.layers,
-        num_attention_heads=config.heads,
-        intermediate_size=round((config.inner or 4 * config.width) * 2 / 3),
-        max_position_embeddings=config.positions,
-        initializer_range=config.initializer_range,
-        layer_types=["full_attention"] * config.layers,
-        **dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 0),
+
+def _gated(sizes: Sizes) -> PreTrainedModel:
+    """A BERT with rotary places whose feed-forward blocks are gated, without biases (Nussbaum et al., 2024)."""
+    inner = round(sizes["intermediate_size"] * GATED)
+    return NomicBertForMaskedLM(NomicBertConfig(**sizes | {"intermediate_size": inner}, hidden_act="gelu"))
+
+
+def _modern(sizes: Sizes) -> PreTrainedModel:
+    """Norms first, gated feed-forward blocks, rotary places and no biases (Warner et al., 2024), seeing all pieces."""
+    taken = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
+    return ModernBertForMaskedLM(
+        ModernBertConfig(
+            **{name: sizes[name] for name in (*taken, "initializer_range")},
+            intermediate_size=round(sizes["intermediate_size"] * GATED),
+            layer_types=["full_attention"] * sizes["num_hidden_layers"],
+            **dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 0),
+        )
     )
+
+
+BODIES = {
+    "bert": lambda sizes: BertForPreTraining(BertConfig(**sizes)),
+    "norms-first": _norms_first,
+    "rotary": lambda sizes: RoFormerForMaskedLM(RoFormerConfig(**sizes)),
+    "gated": _gated,
+    "modern": _modern,
+}
+"""Body -> the model of these sizes at its first step."""
 
 
 @torch.no_grad()
@@ -200,7 +221,7 @@ class Network(nn.Module):
             return _Head(self.model.head, self.model.decoder)
         if isinstance(self.model, RobertaPreLayerNormForMaskedLM):
             return self.model.lm_head
-        return self.model.cls.predictions if isinstance(self.model, BertForPreTraining) else self.model.predictions
+        return self.model.predictions if isinstance(self.model, AlbertForPreTraining) else self.model.cls.predictions
 
     @property
     def fresh_head(self) -> list[nn.Parameter]:
@@ -213,14 +234,14 @@ class Network(nn.Module):
     def matrices(self) -> list[nn.Parameter]:
         """The matrices of the blocks."""
         bodies = {id(m): m for m in (self.model, self.filler)}.values()
-        return [p for body in bodies for p in _blocks(body).parameters() if p.ndim == 2]
+        return [p for body in bodies for p in _blocks(body).parameters() if p.ndim == 2 and p.requires_grad]
 
     def states(self, batch: Batch) -> Tensor:
         """Last hidden states of the model that fills in blanks, `(batch, pieces, width)`."""
-        read = without_ids(batch)
-        if isinstance(self.model, ModernBertForMaskedLM):  # it has no segments
-            read.pop("token_type_ids")
-        return self.filler.base_model(input_ids=batch["input_ids"], **read).last_hidden_state
+        body = self.filler.base_model
+        known = inspect.signature(body.forward).parameters  # some have no segments, some count places by themselves
+        read = {name: values for name, values in without_ids(batch).items() if name in known}
+        return body(input_ids=batch["input_ids"], **read).last_hidden_state
 
     def pair_head(self, name: str) -> nn.Module:
         if name in self.heads:
@@ -259,9 +280,8 @@ class Network(nn.Module):
             _fold(self.heads[NORMALISATION], _pooler(model))
         if GENERATOR in self.heads:
             return {"": model, GENERATOR: copy.deepcopy(self.heads[GENERATOR])}
-        if isinstance(model, RobertaPreLayerNormForMaskedLM | ModernBertForMaskedLM):
-            return {"": model}
-        if isinstance(model, BertForPreTraining) and "next-sentence" in self.objectives:
+        own_pairs = isinstance(model, BertForPreTraining) and "next-sentence" in self.objectives
+        if own_pairs or not isinstance(model, BertForPreTraining | AlbertForPreTraining):
             return {"": model}
         plain = (BertForMaskedLM if isinstance(model, BertForPreTraining) else AlbertForMaskedLM)(model.config)
         state = model.state_dict()
@@ -271,7 +291,7 @@ class Network(nn.Module):
 
 def _blocks(model: PreTrainedModel) -> nn.Module:
     body = model.base_model
-    return body.layers if isinstance(model, ModernBertForMaskedLM) else body.encoder
+    return body.layers if hasattr(body, "layers") else body.encoder
 
 
 def _pooler(model: PreTrainedModel) -> nn.Linear:
