@@ -132,8 +132,11 @@ def untrained(arm: str) -> str:
     return f"{arm}, untrained"
 
 
-def recorded_lines(measure: str, scores: Mapping[str, np.ndarray], caption: str = "") -> Figure:
+def recorded_lines(measure: str, scores: Mapping[str, np.ndarray]) -> Figure:
     """A measure over layers, the arms and their untrained copies: (layers + 1, seeds) each."""
+    seeds = min(values.shape[1] for values in scores.values())
+    arms = "the model without shared words, of that with them, and their untrained copies"
+    caption = f"{seeds} seeds of {arms}, by layer; recorded."
     return figures.layer_lines(scores, controls=list(map(untrained, ARMS)), ylabel=measure, caption=caption)
 
 
