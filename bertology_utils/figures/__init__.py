@@ -28,9 +28,11 @@ from bertology_utils.figures.maps import heat as heat
 from bertology_utils.figures.style import (
     CONTROL,
     HOLLOW,
+    NARROW,
     OPEN_MARKERS,
     Series,
     as_series,
+    dress,
     legend_below,
     new_axes,
     ranks,
@@ -175,12 +177,8 @@ def scatter(
     if points.ndim != 2 or points.shape[1] != 2:
         raise BertologyError(f"scatter needs points (items, 2), got {points.shape}.")
     drawing, axes = new_axes(xlabel, ylabel, size=(5.6, 4.4))
-    names = list(dict.fromkeys(groups)) if groups is not None else [""]
     sentences = []
-    for name, look in zip(names, ranks(names), strict=True):
-        chosen = points if groups is None else points[[group == name for group in groups]]
-        style = style_of(*look) | {"linestyle": "none"}
-        axes.plot(*chosen.T, label=name or None, alpha=0.85, **style)
+    for name, chosen in _draw_points(axes, points, groups).items():
         if name:
             sentences.append(
                 f"{name}: {len(chosen)} points around ({chosen[:, 0].mean():.3g}, {chosen[:, 1].mean():.3g})."
@@ -200,6 +198,42 @@ def scatter(
         if column is not None:
             frame.insert(0, heading, list(column))
     return Figure(drawing, alt.strip(), frame, caption)
+
+
+def _draw_points(axes: Axes, points: np.ndarray, groups: Sequence[str] | None, **look: object) -> dict[str, np.ndarray]:
+    """Each group's points in its colour and marker; the points by group."""
+    names = list(dict.fromkeys(groups)) if groups is not None else [""]
+    found = {name: points if groups is None else points[[group == name for group in groups]] for name in names}
+    for (name, chosen), rank in zip(found.items(), ranks(names), strict=True):
+        axes.plot(*chosen.T, label=name or None, alpha=0.85, **style_of(*rank) | {"linestyle": "none"} | look)
+    return found
+
+
+@unless_absent
+def scatters(
+    panels: Mapping[str, Values], labels: Sequence[str], *, groups: Sequence[str], caption: str = ""
+) -> Figure:
+    """The same items in several panels, one above the other, as wide as a phone: name -> points (items, 2).
+
+    Groups give colour and marker. Axes have no scale: what lies near what is the finding. The alternative text tells
+    for each panel how often an item's nearest neighbour there bears the same label.
+    """
+    drawing, first = new_axes("", "", size=(NARROW, 2.6 * len(panels) + 0.2 * len(set(groups))))
+    first.remove()
+    own, told, frame = np.asarray(labels), [], {"label": list(labels), "group": list(groups)}
+    for axes, (name, points) in zip(drawing.subplots(len(panels), squeeze=False)[:, 0], panels.items(), strict=True):
+        points = np.asarray(points, dtype=float)
+        dress(axes, name, "", grid=False)
+        axes.set(xticks=[], yticks=[])
+        _draw_points(axes, points, groups, markersize=4)
+        distances = np.linalg.norm(points[:, None] - points, axis=-1) + np.diag(np.full(len(points), np.inf))
+        same = (own[distances.argmin(1)] == own).mean()
+        told.append(f"{name}: the nearest neighbour of {same:.0%} of the points has their label.")
+        frame |= {f"{name}, {axis}": points[:, place] for place, axis in enumerate("xy")}
+    legend_below(axes)
+    kinds = f"with {len(set(labels))} labels in {len(set(groups))} groups"
+    alt = f"{len(panels)} scatter plots of {len(own)} points {kinds}. " + " ".join(told)
+    return Figure(drawing, alt, pd.DataFrame(frame), caption)
 
 
 @unless_absent

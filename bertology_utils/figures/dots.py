@@ -14,9 +14,9 @@ from matplotlib.figure import Figure as Drawing
 
 from bertology_utils.absent import unless_absent
 from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.style import CONTROL, PALETTE, dress
+from bertology_utils.figures.style import CONTROL, NARROW, PALETTE, dress
 
-NARROW, LETTERS, ROWS = 3.7, 52, 3  # inches and letters of a line on a phone, and rows that an item takes there
+LETTERS, ROWS = 52, 3  # letters of a line on a phone, and rows that an item takes there
 FAR = 3  # a row is cut off where its mean is this many times the next one's
 
 

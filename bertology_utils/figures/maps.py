@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 from bertology_utils.absent import unless_absent
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures.html import INK, Figure
-from bertology_utils.figures.style import PALETTE, new_axes, text_colour
+from bertology_utils.figures.style import NARROW, PALETTE, new_axes, text_colour
 
 Values = Sequence | np.ndarray
 MOST_NUMBERS = 120  # cells whose numbers can be read
@@ -33,15 +33,17 @@ def heat(
     diverging: bool = False,
     marks: Sequence[tuple[int, int]] = (),
     limits: tuple[float, float] | None = None,
+    narrow: bool = False,
 ) -> Figure:
     """A heat map of a matrix (rows, columns), with numbers in its cells where there are not many; marks are (row,
-    column) indices to be framed."""
+    column) indices to be framed; narrow: as wide as a phone, with the colours' bar below."""
     matrix = np.asarray(matrix, dtype=float)
     if matrix.shape != (len(rows), len(columns)):
         raise BertologyError(f"heat: matrix {matrix.shape} with {len(rows)} row and {len(columns)} column labels.")
-    width, height = min(7.5, 1.8 + 0.42 * len(columns)), min(8.0, 1.1 + 0.34 * len(rows))
-    drawing, axes = new_axes(xlabel, ylabel, size=(max(width, 3.6), max(height, 2.0)), grid=False)
-    _draw_cells(axes, matrix, label, diverging, limits)
+    width, height = min(7.5, 1.8 + 0.42 * len(columns)), min(8.0, (1.6 if narrow else 1.1) + 0.34 * len(rows))
+    size = (NARROW, height) if narrow else (max(width, 3.6), max(height, 2.0))
+    drawing, axes = new_axes(xlabel, ylabel, size=size, grid=False)
+    _draw_cells(axes, matrix, label, diverging, limits, narrow)
     for row, column in marks:
         axes.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=PALETTE[1], linewidth=2.4))
     short = max(map(len, map(str, columns))) <= 4
@@ -83,7 +85,7 @@ def head_map(
     return Figure(result.figure, alt, result.table, caption)
 
 
-def _draw_cells(axes: Axes, matrix, label, diverging, limits) -> None:
+def _draw_cells(axes: Axes, matrix, label, diverging, limits, narrow) -> None:
     if not limits and diverging:
         limits = (-np.nanmax(np.abs(matrix)), np.nanmax(np.abs(matrix)))
     low, high = limits or (np.nanmin(matrix), np.nanmax(matrix))
@@ -91,7 +93,8 @@ def _draw_cells(axes: Axes, matrix, label, diverging, limits) -> None:
     rasterized = matrix.size > 2500  # thousands of vector cells would make the page heavy
     mesh = axes.pcolormesh(matrix, cmap=palette, vmin=low, vmax=high, rasterized=rasterized)
     axes.invert_yaxis()
-    bar = axes.figure.colorbar(mesh, ax=axes, shrink=0.9, pad=0.02)
+    place = {"location": "bottom", "aspect": 30} if narrow else {"shrink": 0.9}
+    bar = axes.figure.colorbar(mesh, ax=axes, pad=0.02, **place)
     bar.set_label(label, color=INK)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=INK, labelsize=8)
@@ -105,7 +108,7 @@ def _draw_cells(axes: Axes, matrix, label, diverging, limits) -> None:
 
 def _short(value: float, highest: float) -> str:
     """Few digits for a cell: two decimals for scores, whole numbers for counts."""
-    return f"{value:.2f}" if abs(highest) < 10 else f"{value:.0f}"
+    return f"{value:.2f}" if abs(highest) < 10 else f"{value:z.0f}"
 
 
 def _told_means(matrix: np.ndarray, rows: Sequence[str], ylabel: str) -> str:
@@ -121,7 +124,9 @@ def _heat_alt(matrix, rows, columns, label, xlabel, ylabel, marks) -> str:
     where = np.unravel_index(np.nanargmax(matrix), matrix.shape)
     least = np.unravel_index(np.nanargmin(matrix), matrix.shape)
     shape = f"{len(rows)} {ylabel or 'rows'} by {len(columns)} {xlabel or 'columns'}"
-    framed = f" Framed: {', '.join(f'{rows[r]}, {columns[c]}' for r, c in marks)}." if marks else ""
+    cells = [f"{rows[r]}, {columns[c]}" for r, c in marks]
+    diagonal = len(cells) == len(rows) and all(row == column for row, column in marks)
+    framed = f" Framed: {'the diagonal' if diagonal else ', '.join(cells)}." if marks else ""
     means = f"mean {np.nanmean(matrix):.3g}.{_told_means(matrix, rows, ylabel or 'row')}"
     return (
         f"Heat map of {label}, {shape}. Highest {matrix[where]:.3g} at {rows[where[0]]}, {columns[where[1]]}; "

@@ -27,6 +27,7 @@ HOLLOW = {
     "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": INK, "markersize": 6.5, "markeredgewidth": 1.3,
     "zorder": 6, "path_effects": HALO,
 }  # fmt: skip
+NARROW = 3.7  # inches of a phone
 OPEN_MARKERS = "Dos^vP"  # of published figures, one for each source
 CONTROL_WORDS = ("twin", "control", "random", "shuffl", "untrained", "permuted")
 

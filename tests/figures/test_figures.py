@@ -33,6 +33,12 @@ KINDS = {
         RANDOM.random((6, 2)), list("abcdef"), groups=["x", "x", "x", "y", "y", "y"], identity=True
     ),
     "heat": lambda: figures.heat(RANDOM.normal(size=(2, 3)), ["a", "b"], ["x", "y", "z"], diverging=True),
+    "narrow heat": lambda: figures.heat(RANDOM.normal(size=(2, 2)), ["a", "b"], ["a", "b"], narrow=True),
+    "scatters": lambda: figures.scatters(
+        {"before": [[0, 0], [0, 1], [9, 0], [9, 1]], "after": [[0, 0], [9, 0], [0, 1], [9, 1]]},
+        ["en", "en", "de", "de"],
+        groups=["Germanic"] * 4,
+    ),
     "arc_tree": lambda: figures.arc_tree(["Owls", "see", "mice"], [1, -1, 1]),
 }
 
@@ -189,6 +195,22 @@ def test_scatter_tells_the_finding():
         "y runs from 0 (a) to 16 (e). 3 points lie above the diagonal."
         in figures.scatter(line, list("abcde"), identity=True).alt
     )
+
+
+def test_panels_tell_how_often_a_neighbour_bears_the_label_and_fit_a_phone():
+    drawn = KINDS["scatters"]()
+    assert "before: the nearest neighbour of 100% of the points has their label." in drawn.alt
+    assert "after: the nearest neighbour of 0%" in drawn.alt and "4 points with 2 labels in 1 groups" in drawn.alt
+    assert drawn.figure.get_figwidth() * 96 < 360 and len(drawn.figure.axes) == 2
+    assert list(drawn.table["before, x"]) == [0, 0, 9, 9]
+
+
+def test_a_narrow_map_fits_a_phone_and_its_framed_diagonal_is_told_as_one():
+    matrix = np.array([[30.0, -0.2], [-20, 40]])
+    drawn = figures.heat(matrix, ["de", "fr"], ["de", "fr"], marks=[(0, 0), (1, 1)], narrow=True, diverging=True)
+    assert drawn.figure.get_figwidth() * 96 < 360 and drawn.alt.endswith("Framed: the diagonal.")
+    assert {text.get_text() for text in drawn.figure.axes[0].texts} == {"30", "0", "-20", "40"}
+    assert "Framed: de, fr." in figures.heat(matrix, ["de", "fr"], ["de", "fr"], marks=[(0, 1)]).alt
 
 
 def test_table_escapes_and_rounds():
