@@ -46,6 +46,8 @@ RETRIEVALS = {"retrieval": sentence_retrieval, CENTRED: centred_retrieval}
 COUNTING, TAGGING = "counting words", "zero-shot tagging"
 TAG_RIVALS = {"tagging by letters": tags_by_letters, "most frequent tag": lambda train, test: commonest_tag(test)}
 """What tags without a model, taught by the English of the first half; they are asked in the second."""
+RIVALS = {**dict.fromkeys(RETRIEVALS, (COUNTING,)), TAGGING: tuple(TAG_RIVALS)}
+"""What a measure is recorded beside that knows no model."""
 LEAD = 0.15  # of the words
 FOUND = 0.5  # of the translations
 MIDDLE = 0.1, 0.8  # of the pieces that a model read: after the first steps, before the rates fall
@@ -251,8 +253,18 @@ def told_reach(model: str, path: Path | None = None, curves: Path | None = None)
     shares = ", ".join(f"{LANGUAGES[code].name} {best[code]:.0%}" for code in order)
     enough = sum(share >= FOUND for share in best.values())
     told = f"After centring, these shares of the treebanks' translations are found: {shares}."
-    told += f" Half are found in {enough} of {len(best)} languages."
+    told += f" Half are found in {enough} of {len(best)} languages.{_told_counting(best, model, path)}"
     return " ".join(filter(None, [told, _told_curve(model, curves or find_root(Path(__file__).parent) / CURVES)]))
+
+
+def _told_counting(found: Mapping[str, float], model: str, path: Path | None) -> str:
+    """Where counting words in common finds more than a model does; empty where that is not recorded."""
+    counted = recorded("ud_pud", COUNTING, model, path, of_all=False)
+    if counted.empty:
+        return ""
+    more = {c: n / 100 for c, n in zip(counted["language"], counted["accuracy"], strict=True) if n / 100 > found[c]}
+    named = ", ".join(f"{LANGUAGES[code].name} {share:.0%} against {found[code]:.0%}" for code, share in more.items())
+    return f" Counting words in common finds more in {len(more)} of {len(found)}{named and f' ({named})'}."
 
 
 def _told_curve(model: str, path: Path) -> str:
@@ -279,7 +291,8 @@ def _in_words(found: Mapping[str, float]) -> str:
 def beside_real_text(
     generated: Runs, measure: str, model: str, caption: str = "", path: Path | None = None
 ) -> Figure | Markdown:
-    """A measure on generated sentences and, recorded, on the parallel treebanks; a sentence where nothing is recorded.
+    """A measure on generated sentences and, recorded, on the parallel treebanks, beside what is found there without a
+    model (`RIVALS`); a sentence where nothing is recorded.
 
     Args:
         generated: language -> (layers + 1, items) of each side.
@@ -294,6 +307,13 @@ def beside_real_text(
         "real text": np.asarray(real["accuracy"] / 100),
         f"real text, {TWIN}": np.asarray(real["twin"] / 100),
     }
+    rivals = {name: recorded("ud_pud", name, model, path) for name in RIVALS.get(measure, ())}
     return figures.layer_lines(
-        lines, controls=[name for name in lines if TWIN in name], ylabel=measure, caption=caption
+        lines,
+        controls=[name for name in lines if TWIN in name],
+        baselines={
+            f"{name}, real text": found["accuracy"].mean() / 100 for name, found in rivals.items() if len(found)
+        },
+        ylabel=measure,
+        caption=caption,
     )

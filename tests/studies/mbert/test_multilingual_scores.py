@@ -89,6 +89,13 @@ def test_how_far_a_model_is_stands_in_one_sentence(tmp_path):
     assert "took 1.00 nats off" in told
     assert scores.told_reach("nobody", path, curves) == "Nothing is recorded of `nobody` on treebanks."
     assert scores.told_reach("m", path, tmp_path / "none.csv").endswith("2 languages.")
+    counted = [
+        same | {"measure": "counting words", "language": code, "accuracy": share}
+        for code, share in (("fr", 60), ("de", 9))
+    ]
+    pd.DataFrame(rows + counted).to_csv(path, index=False)
+    told = scores.told_reach("m", path, tmp_path / "none.csv")
+    assert told.endswith("Counting words in common finds more in 1 of 2 (French 60% against 52%).")
 
 
 def test_nothing_recorded_is_an_empty_table(tmp_path):
@@ -105,5 +112,9 @@ def test_generated_sentences_stand_beside_the_record(monkeypatch, tmp_path):
     lines = scores.beside_real_text(generated, "retrieval", SPECIMEN.name, path=path).table
     assert lines["generated"].tolist() == [0.5, 1] and lines["generated, twin"].tolist() == [0, 0]
     assert (lines["real text"] == lines["real text, twin"]).all()
+    counting = scores.treebank_scores(SPECIMEN, CORPUS)["counting words"].values()
+    assert lines["counting words, real text"].tolist() == pytest.approx([np.mean([*counting])] * 2, abs=1e-4)
+    tags = scores.beside_real_text(generated, "zero-shot tagging", SPECIMEN.name, path=path).table
+    assert {f"{name}, real text" for name in scores.TAG_RIVALS} < set(tags.columns)
     said = scores.beside_real_text(generated, "retrieval", "nobody", path=path)
     assert said.data == "No scores of retrieval on real text are recorded for `nobody`."
