@@ -5,6 +5,7 @@ Splits are train, validation, test; a variant is a language, a phenomenon or a p
 """
 
 import csv
+import gzip
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -300,6 +301,21 @@ def read_tatoeba(folder: Path, split: str, variant: str = "") -> Iterator[Transl
         stem = folder / f"tatoeba.{code}-eng"
         with _open(Path(f"{stem}.{code}")) as texts, _open(Path(f"{stem}.eng")) as english:
             for line, (text, translation) in enumerate(zip(texts, english, strict=True)):
+                yield Translation(text.strip(), translation.strip(), code, line)
+
+
+def read_ntrex(folder: Path, split: str, variant: str = "") -> Iterator[Translation]:
+    """News, a line a sentence, a compressed file a language; variant: a language, all but English without one."""
+    found = _some(sorted(folder.glob("*.txt.gz")), folder, "*.txt.gz")
+    texts = {path.name.partition(".")[0]: path for path in found}
+    if variant not in ("", *texts):
+        raise unknown("language in ntrex128", variant, texts)
+    for code in [variant] if variant else [code for code in texts if code != "en"]:
+        with (
+            gzip.open(texts[code], "rt", encoding="utf-8") as rows,
+            gzip.open(texts["en"], "rt", encoding="utf-8") as english,
+        ):
+            for line, (text, translation) in enumerate(zip(rows, english, strict=True)):
                 yield Translation(text.strip(), translation.strip(), code, line)
 
 

@@ -1,5 +1,6 @@
 """The registry and the readers, on tiny files in the original formats, written here."""
 
+import gzip
 import json
 
 import pytest
@@ -134,6 +135,25 @@ def test_labelled_texts_facts_and_translations(folder):
     assert rows("mnli", "validation")[0].text_b == "b" and rows("hans:subsequence")[0].group == "subsequence/x"
     assert rows("lama:P36")[0].object == "Lima"
     assert rows("tatoeba:de")[1].english == rows("tatoeba:deu")[1].english == "The dog."
+
+
+def test_compressed_news_is_parallel_line_by_line(folder):
+    news = folder / "multilingual_eval/ntrex128"
+    news.mkdir(parents=True)
+    for code, text in {
+        "en": "The owl.\nThe dog.\n",
+        "de": "Die Eule.\nDer Hund.\n",
+        "fr": "Le hibou.\nLe chien.\n",
+    }.items():
+        (news / f"{code}.txt.gz").write_bytes(gzip.compress(text.encode()))
+    (_, second) = rows("ntrex128:de")
+    assert (second.text, second.english, second.language, second.line) == ("Der Hund.", "The dog.", "de", 1)
+    assert [row.language for row in rows("ntrex128")] == ["de", "de", "fr", "fr"]
+    with pytest.raises(BertologyError, match="language in ntrex128"):
+        rows("ntrex128:xx")
+    (news / "de.txt.gz").write_bytes(gzip.compress(b"Die Eule.\n"))
+    with pytest.raises(BertologyError, match="not in its original format"):
+        rows("ntrex128:de")
 
 
 def test_treebanks(folder):

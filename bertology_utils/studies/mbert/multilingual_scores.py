@@ -19,6 +19,7 @@ from torch import Tensor
 from bertology_utils import figures
 from bertology_utils.activations import sentence_vectors, word_vectors
 from bertology_utils.data import registry as data
+from bertology_utils.data.material import EMBEDDED
 from bertology_utils.data.readers import split_words
 from bertology_utils.errors import BertologyError
 from bertology_utils.figures import Figure
@@ -32,6 +33,7 @@ from bertology_utils.studies.mbert.parallel_text import (
     ByLanguage,
     Corpus,
     commonest_tag,
+    language_bars,
     learn_tags,
     pool,
     tags_by_letters,
@@ -74,9 +76,14 @@ def load_material() -> Material:
     pairs = {code: data.load(f"tatoeba:{code}") for code in OTHERS}
     return Material(
         {code: loaded.rows for code, loaded in treebanks.items()},
-        {code: [(split_words(r.english), split_words(r.text)) for r in loaded] for code, loaded in pairs.items()},
+        {code: _pairs(loaded) for code, loaded in pairs.items()},
         {"ud_pud": _joined(treebanks), "tatoeba": _joined(pairs)},
     )
+
+
+def _pairs(loaded: data.Loaded) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The words of each sentence in English and in the other language."""
+    return [(split_words(row.english), split_words(row.text)) for row in loaded]
 
 
 def _joined(sets: Mapping[str, data.Loaded]) -> str:
@@ -316,4 +323,25 @@ def beside_real_text(
         },
         ylabel=measure,
         caption=caption,
+    )
+
+
+def in_news(models: Runs, source: str) -> Figure | Markdown:
+    """Translations found in a parallel set of plain text, in each language at the model's best layer, beside a count of
+    words in common; a sentence where the source is the book's own.
+
+    Args:
+        models: specimens; of the twins the first is asked.
+        source: "embedded" or the name of a set of pairs with English.
+    """
+    if source == EMBEDDED:
+        return Markdown("Under the profile `full` the models read news as well.")
+    pairs = {code: _pairs(data.load(f"{source}:{code}")) for code in OTHERS}
+    scores = Runs(models.model, models.twin).map(lambda model: pair_scores(model, pairs))
+    counted = {code: values[0] for code, values in scores.model[COUNTING].items()}
+    return language_bars(
+        scores[CENTRED],
+        "retrieval@1 from English, centred",
+        beside={COUNTING: counted},
+        caption=f"Translations of English sentences of news found in each language ({source}).",
     )

@@ -1,5 +1,6 @@
 """Scores on parallel treebanks and pairs: what is left out, averages, the record and its reader."""
 
+import gzip
 from dataclasses import replace
 
 import numpy as np
@@ -118,3 +119,16 @@ def test_generated_sentences_stand_beside_the_record(monkeypatch, tmp_path):
     assert {f"{name}, real text" for name in scores.TAG_RIVALS} < set(tags.columns)
     said = scores.beside_real_text(generated, "retrieval", "nobody", path=path)
     assert said.data == "No scores of retrieval on real text are recorded for `nobody`."
+
+
+def test_news_is_read_under_the_profile_that_has_it(data_folder, tmp_path):
+    assert "full" in scores.in_news(Runs(SPECIMEN, SPECIMEN), "embedded").data
+    (tmp_path / "multilingual_eval/ntrex128").mkdir(parents=True)
+    for code, rows in CORPUS.items():
+        text = "".join(f"{' '.join(row.words)}\n" for row in rows)
+        (tmp_path / f"multilingual_eval/ntrex128/{code}.txt.gz").write_bytes(gzip.compress(text.encode()))
+    table = scores.in_news(Runs(SPECIMEN, SPECIMEN), "ntrex128").table
+    assert set(table["group"]) == {LANGUAGES[code].name for code in OTHERS}
+    bars = table.set_index(["group", "name"]).iloc[:, 0]["Spanish"]
+    assert bars["model"] == bars["twin"]
+    assert bars["counting words"] == pytest.approx(scores.pair_scores(SPECIMEN, PAIRS)["counting words"]["es"].mean())
