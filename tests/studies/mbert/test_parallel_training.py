@@ -8,12 +8,14 @@ import torch
 
 from bertology_utils.language.twins import shift_word
 from bertology_utils.pretraining.examples import IGNORED
+from bertology_utils.samples import per_seed
 from bertology_utils.studies.mbert import carried_over, parallel_training
 from bertology_utils.studies.mbert import parallel_tasks as tasks
 from bertology_utils.studies.mbert import side_by_side as lab
 from bertology_utils.studies.mbert.side_by_side import SAME, SWITCHED, WORDS
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.judging import needed
+from bertology_utils.verdicts.predictions import REPLICATES, UNABLE, judge, parse
 
 CLAIMS = {
     "translations": "tlm",
@@ -143,3 +145,13 @@ def test_an_experiment_gives_what_its_claim_names(brief, name):
     assert {sample.shape for sample in found.model.values()} == {(2, 1)}
     for side in (found.model, found.twin):
         assert needed(claim_by_id(CLAIMS[name]), side)
+
+
+@pytest.mark.parametrize(("best", "verdict"), [(0.53, UNABLE), (0.8, REPLICATES)])
+def test_a_lead_below_the_commonest_tag_is_none(best, verdict):
+    """Planted: a tagger that leads the others, and is worse than one answer for all words; and a good one."""
+    claim, noise = claim_by_id("unicoder"), np.random.default_rng(0)
+    means = {"new_words_five": best, "new_words_pairs": 0.3, "new_words_wrong": 0.35, "commonest": 0.59}
+    means |= {"english_tags": 0.9, "recovered_five": 0.85, "loss_untrained": 4.6, "loss_five": 3.3}
+    samples = {name: per_seed(mean + noise.normal(0, 0.02, 40)) for name, mean in means.items()}
+    assert judge(claim.parsed_prediction, parse(claim.given), samples).verdict == verdict
