@@ -17,7 +17,7 @@ from bertology_utils.studies.mbert.crosslingual import lexical_retrieval, select
 from bertology_utils.studies.mbert.parallel_text import Alignment, Vectors
 from bertology_utils.tuning.two_languages import BilingualRecipe, sentence_retrieval, tiny_specimen
 from bertology_utils.verdicts.claims import claim_by_id
-from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, WEAKER, judge, parse
 
 CORPUS = parallel_corpus(40, "test")
 WORDS = sorted({word for rows in CORPUS.values() for row in rows for word in row.words})
@@ -232,3 +232,17 @@ def test_groups_of_languages():
     rows = parallel.one_meaning(CORPUS)
     assert [row["language"] for row in rows] == [about.name for about in LANGUAGES.values()]
     assert len(rows[0]["sentence"].split()) >= len(CORPUS["en"][0].words) - 1
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict"),
+    [
+        ({"multilingual": 0.5, "monolingual": 0.3, "majority": 0.55, "letters": 0.3, "untrained": 0.35}, CONTRADICTS),
+        ({"multilingual": 0.5, "monolingual": 0.3, "majority": 0.3, "letters": 0.3, "untrained": 0.45}, WEAKER),
+        ({"multilingual": 0.8, "monolingual": 0.3, "majority": 0.5, "letters": 0.55, "untrained": 0.45}, REPLICATES),
+    ],
+)
+def test_transfer_is_a_lead_over_the_best_rival_and_not_over_the_english_model_alone(shares, verdict):
+    """Planted: below the commonest tag though far above the English model; hardly above an untrained one; real."""
+    samples = {name: (np.arange(4000) % 20 < 20 * share).astype(float) for name, share in shares.items()}
+    assert judge(claim_by_id("mbert-zero-shot").parsed_prediction, None, samples).verdict == verdict
