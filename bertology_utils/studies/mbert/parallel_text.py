@@ -1,4 +1,4 @@
-"""One model and parallel sentences of many languages: retrieval, identity, transfer of tags, alignment.
+"""One model and parallel sentences of many languages: retrieval, identity, transfer of tags.
 
 Depends on `activations`, `two_languages` and `crosslingual` (measures on two languages), `probes`, `cloze`, `models`,
 `runs` and `figures`.
@@ -23,7 +23,7 @@ from bertology_utils.activations import word_vectors
 from bertology_utils.figures import Figure
 from bertology_utils.instruments.cloze import mask_word, masked_distributions, single_piece
 from bertology_utils.instruments.probes import encode_labels, stack_words, train_probe
-from bertology_utils.language.ten_languages import LANGUAGES, PIVOT, ParallelSentence, gold_alignment, parallel_corpus
+from bertology_utils.language.ten_languages import LANGUAGES, PIVOT, ParallelSentence, parallel_corpus
 from bertology_utils.models import Specimen
 from bertology_utils.project import RANDOM_PREFIX
 from bertology_utils.runs import TWIN, Runs
@@ -34,13 +34,12 @@ from bertology_utils.studies.mbert.crosslingual import (
     parallel_similarity,
     selected,
 )
-from bertology_utils.tuning.two_languages import alignment_f1, centred, language_probe, mutual_nearest
+from bertology_utils.tuning.two_languages import centred, language_probe
 
 Corpus = Mapping[str, Sequence]
 ByLanguage = dict[str, np.ndarray]
 MULTILINGUAL = "pocket-mbert"
 INDO_EUROPEAN = ("Germanic", "Romance", "Slavic", "Indic")
-CLOSED = ("ADP", "AUX", "DET")
 STOP = "PUNCT"
 
 
@@ -353,89 +352,3 @@ def _tagged(sentences: Sequence, vectors: Sequence[Tensor]) -> tuple[Tensor, lis
     """The words of a language that are no punctuation: vectors (layers + 1, items, width) and tags."""
     chosen = [(i, w) for i, s in enumerate(sentences) for w, tag in enumerate(s.upos) if tag != STOP]
     return stack_words(vectors, chosen), [sentences[i].upos[w] for i, w in chosen]
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """The true links of a sentence and its translation, and what was predicted, layer by layer."""
-
-    source: ParallelSentence
-    target: ParallelSentence
-    predicted: tuple[list[tuple[int, int]], ...]
-
-    @cached_property
-    def gold(self) -> list[tuple[int, int]]:
-        return gold_alignment(self.source, self.target)
-
-    @property
-    def f1(self) -> list[float]:
-        """(layers + 1,)"""
-        return [alignment_f1(links, self.gold) for links in self.predicted]
-
-    @property
-    def unit(self) -> str:
-        """What the sentence says, which its other translations share."""
-        return str(self.source.identity)
-
-    @property
-    def diagonal(self) -> float:
-        """F1 of aligning word i with word i."""
-        words = min(len(self.source.words), len(self.target.words)) - 1
-        return alignment_f1([(i, i) for i in range(words)], self.gold)
-
-    def found(self, layer: int, closed: bool) -> list[bool]:
-        """Which true links of closed-class, or of open-class, English words were predicted at a layer."""
-        links = [link for link in self.gold if (self.source.upos[link[0]] in CLOSED) == closed]
-        return [link in self.predicted[layer] for link in links]
-
-
-def align(vectors: Vectors, corpus: Mapping[str, Sequence[ParallelSentence]], limit: int = 100) -> list[Alignment]:
-    """English aligned with each other language by mutual nearest neighbours, each language centred; final stops apart.
-
-    libovicky2019how; the first `limit` sentences of each language, the languages in turn.
-    """
-    centres = {code: torch.cat(rows, dim=1).mean(1, keepdim=True) for code, rows in vectors.words.items()}
-
-    def words(code: str, row: int) -> Tensor:
-        return (vectors.words[code][row] - centres[code])[:, :-1]
-
-    found = []
-    for row, source in enumerate(corpus[PIVOT][:limit]):
-        english = words(PIVOT, row)
-        for code, sentences in corpus.items():
-            if code != PIVOT:
-                layers = zip(english, words(code, row), strict=True)
-                found.append(Alignment(source, sentences[row], tuple(mutual_nearest(a, b) for a, b in layers)))
-    return found
-
-
-def alignment_scores(alignments: Sequence[Alignment]) -> np.ndarray:
-    """F1 of every sentence pair: (layers + 1, pairs)."""
-    return np.array([alignment.f1 for alignment in alignments]).T
-
-
-def links_found(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
-    """Links found of closed and of open classes, at the layer best on even pairs, in the odd ones: samples of
-    what the sentences say."""
-    best = int(alignment_scores(alignments)[:, ::2].mean(1).argmax())
-    found = {}
-    for name, closed in (("closed_class", True), ("open_class", False)):
-        hits = [(hit, a.unit) for a in alignments[1::2] for hit in a.found(best, closed)]
-        found[name] = by_unit([float(hit) for hit, _ in hits], [unit for _, unit in hits])
-    return found
-
-
-def diagonal_f1(alignments: Sequence[Alignment]) -> float:
-    """Mean F1 of aligning the first word with the first, the second with the second, and so on."""
-    return float(np.mean([alignment.diagonal for alignment in alignments]))
-
-
-def alignment_samples(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
-    """Samples of what the sentences say, of the odd pairs: `alignment`, F1 at the layer that is best on the even ones,
-    `diagonal`, F1 of the words' places, and the shares of `links_found`."""
-    units = [alignment.unit for alignment in alignments[1::2]]
-    return {
-        "alignment": by_unit(selected(alignment_scores(alignments)), units),
-        "diagonal": by_unit([alignment.diagonal for alignment in alignments[1::2]], units),
-        **links_found(alignments),
-    }

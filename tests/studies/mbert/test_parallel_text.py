@@ -14,7 +14,7 @@ from bertology_utils.models import twin
 from bertology_utils.runs import Runs
 from bertology_utils.studies.mbert import parallel_text as parallel
 from bertology_utils.studies.mbert.crosslingual import lexical_retrieval, selected
-from bertology_utils.studies.mbert.parallel_text import Alignment, Vectors
+from bertology_utils.studies.mbert.parallel_text import Vectors
 from bertology_utils.tuning.two_languages import BilingualRecipe, sentence_retrieval, tiny_specimen
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, WEAKER, judge, parse
@@ -44,31 +44,6 @@ def test_sentence_vectors_are_means_and_every_language_meets_english():
     assert vectors.middle == 1
     scores = parallel.with_english(vectors, sentence_retrieval)
     assert list(scores) == ["tr", "zh"] and parallel.pool(scores).shape == (3, 12)
-
-
-def test_alignment_of_planted_roles_is_nearly_perfect_and_full_stops_do_not_count():
-    alignments = parallel.align(planted(CORPUS), CORPUS, limit=12)
-    assert len(alignments) == 12 * 9
-    scores = parallel.alignment_scores(alignments)
-    assert scores.shape == (2, 108) and scores[1].mean() > 0.9 > 0.6 > scores[0].mean()
-    assert all(i < len(a.source.words) - 1 for a in alignments for links in a.predicted for i, _ in links)
-    found = parallel.links_found(alignments)
-    assert found["closed_class"].mean() > 0.9 and found["open_class"].mean() > 0.9
-    assert found["closed_class"].items + found["open_class"].items == sum(len(a.gold) for a in alignments[1::2])
-    assert found["open_class"].shape == (len({a.unit for a in alignments[1::2]}),)
-
-
-def test_diagonal_and_found_links_by_hand():
-    en, de = (CORPUS[code][0] for code in ("en", "de"))
-    gold = Alignment(en, de, ()).gold
-    some = Alignment(en, de, (gold[:1], gold))
-    assert some.f1 == [pytest.approx(2 / (1 + len(gold))), 1]
-    words = min(len(en.words), len(de.words)) - 1
-    hits = sum((i, i) in gold for i in range(words))
-    assert some.diagonal == pytest.approx(2 * hits / (words + len(gold)))
-    closed = [en.upos[i] in ("ADP", "AUX", "DET") for i, _ in gold]
-    assert some.found(1, closed=True) == [True] * sum(closed)
-    assert some.found(0, closed=closed[0]) == [True] + [False] * (closed.count(closed[0]) - 1)
 
 
 def test_tags_transfer_where_vectors_agree_and_not_where_they_are_noise():
@@ -215,14 +190,6 @@ def test_space_and_identity_are_samples_of_what_sentences_say():
     assert space["similarity_last"].mean() > space["similarity_middle"].mean()  # planted: noise below, meaning on top
     told = parallel.told_apart(vectors, CORPUS, limit=10)
     assert told["chance"] == 0.1 and told["language_id"].items == 100 and len(told["language_id"]) == 10
-
-
-def test_samples_of_an_alignment_are_of_its_odd_pairs():
-    alignments = parallel.align(planted(CORPUS), CORPUS, limit=6)
-    found = parallel.alignment_samples(alignments)
-    assert found["alignment"].mean() == pytest.approx(selected(parallel.alignment_scores(alignments)).mean())
-    assert found["diagonal"].mean() == pytest.approx(parallel.diagonal_f1(alignments[1::2]))
-    assert (found["open_class"] == parallel.links_found(alignments)["open_class"]).all()
 
 
 def test_groups_of_languages():
