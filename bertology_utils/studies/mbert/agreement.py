@@ -3,7 +3,7 @@
 Depends on `cloze`, `ten_languages_agreement` (the pairs) and `figures`. A suite maps kind -> language -> pairs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -42,9 +42,18 @@ def judged(specimen: Specimen, suite: Suite) -> dict[str, ByLanguage]:
     }
 
 
-def by_noun(right: Mapping[str, ByLanguage], suite: Suite) -> dict[str, np.ndarray]:
-    """What `judged` gave, all languages of a kind together: kind -> (nouns,)."""
-    return {kind: by_unit(pool(scores), agreement_nouns(suite[kind])) for kind, scores in right.items()}
+def by_noun(
+    right: Mapping[str, ByLanguage], suite: Suite, keep: Callable[[ByLanguage], ByLanguage] = dict
+) -> dict[str, np.ndarray]:
+    """What `judged` gave, all languages of a kind together: kind -> (nouns,).
+
+    Of a kind's languages those that `keep` keeps; all where that is none.
+    """
+    found = {}
+    for kind, every in right.items():
+        scores = keep(every) or every
+        found[kind] = by_unit(pool(scores), agreement_nouns({code: suite[kind][code] for code in scores}))
+    return found
 
 
 def agreement_map(right: Mapping[str, ByLanguage], caption: str = "") -> Figure:

@@ -41,6 +41,7 @@ ByLanguage = dict[str, np.ndarray]
 MULTILINGUAL = "pocket-mbert"
 INDO_EUROPEAN = ("Germanic", "Romance", "Slavic", "Indic")
 STOP = "PUNCT"
+IN_PLACE = 0.75  # of the pairs of words: the usual threshold of forced choices, and the gate of the claims
 
 
 # ---------------------------------------------------------------- the specimen
@@ -88,30 +89,52 @@ def one_meaning(corpus: Corpus) -> list[dict[str, str]]:
     ]
 
 
-def words_in_place(specimen: Specimen, corpus: Corpus, seed: int = 0) -> dict[str, np.ndarray]:
+def words_in_place(specimen: Specimen, corpus: Corpus, seed: int = 0) -> ByLanguage:
     """Whether a model knows its languages: of two blanks of one part of speech, does it put the two words that were
     there each in its own place rather than in the other's? What words and blanks favour by themselves cancels; a coin
     is right in half.
 
-    `in_place`: for each blank the share of such blanks of its language, samples of what sentences say. One word of each
-    sentence, drawn from those that are one known piece and no punctuation, is masked; English is not asked.
+    One word of each sentence, drawn from those that are one known piece and no punctuation, is masked; English is not
+    asked. Language -> the share of the other blanks of its tag, not a number where there is none: (sentences,).
     """
-    rng, shares, units = Random(seed), [], []
-    for code, rows in corpus.items():
-        places = {} if code == PIVOT else {i: _blanks(specimen, row) for i, row in enumerate(rows)}
-        blanks = [(rows[i], rng.choice(words)) for i, words in places.items() if words]
+    rng, found = Random(seed), {}
+    for code, rows in without_english(corpus).items():
+        places = {i: _blanks(specimen, row) for i, row in enumerate(rows)}
+        blanks = [(i, rng.choice(words)) for i, words in places.items() if words]
         if not blanks:
             continue
-        own = np.array([single_piece(specimen, row.words[place]) for row, place in blanks])
-        tags = np.array([row.upos[place] for row, place in blanks])
-        scores = masked_distributions(specimen, [mask_word(row.words, place) for row, place in blanks])[:, own].numpy()
+        own = np.array([single_piece(specimen, rows[i].words[place]) for i, place in blanks])
+        tags = np.array([rows[i].upos[place] for i, place in blanks])
+        masked = [mask_word(rows[i].words, place) for i, place in blanks]
+        scores = masked_distributions(specimen, masked)[:, own].numpy()
         right = np.diagonal(scores)  # of each blank's own word
         gains = right[:, None] + right - scores - scores.T
         mates = (tags[:, None] == tags) & (own[:, None] != own)
         asked = mates.any(1)
-        shares += list(((gains > 0) & mates)[asked].sum(1) / mates[asked].sum(1))
-        units += [str(row.identity) for (row, _), kept in zip(blanks, asked, strict=True) if kept]
-    return {"in_place": by_unit(shares, units)}
+        found[code] = np.full(len(rows), np.nan)
+        found[code][np.array([i for i, _ in blanks])[asked]] = ((gains > 0) & mates)[asked].sum(1) / mates[asked].sum(1)
+    return found
+
+
+def in_place(places: ByLanguage) -> np.ndarray:
+    """What `words_in_place` found, all languages together: samples of what the sentences say."""
+    shares, units = pool(places), np.concatenate([np.arange(len(of)) for of in places.values()])
+    asked = np.isfinite(shares)
+    return by_unit(shares[asked], units[asked].astype(str))
+
+
+def keeping_known(places: ByLanguage, english: bool = True) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """A function that keeps, of what is by language, the languages in which a model puts `IN_PLACE` of the words in
+    their places, and English. Where it knows none all are kept: it then fails, and does not go unasked."""
+    known = [code for code, shares in places.items() if np.nanmean(shares) >= IN_PLACE] or [*places]
+    kept = {*known, *([PIVOT] * english)}
+    return lambda by_language: {code: of for code, of in by_language.items() if code in kept}
+
+
+def place_bars(runs: Runs, **options: Any) -> Figure:
+    """What `words_in_place` found in each language, model beside untrained twin; options as of `figures.bars`."""
+    named = runs.map(lambda places: {LANGUAGES[code].name: of[np.isfinite(of)] for code, of in places.items()})
+    return named.bars(baselines={"a coin": 0.5, "asked for": IN_PLACE}, ylabel="put in their places", **options)
 
 
 def _blanks(specimen: Specimen, sentence: ParallelSentence) -> list[int]:

@@ -34,6 +34,13 @@ def test_pairs_share_their_nouns_in_all_languages_of_a_kind():
     assert [values.mean() for values in found.values()] == pytest.approx([0.25] * 4)
 
 
+def test_languages_that_are_not_kept_do_not_count_and_a_kind_without_any_keeps_all():
+    right = {kind: {code: np.full(4, code == "fi") for code in languages} for kind, languages in SUITE.items()}
+    found = agreement.by_noun(right, SUITE, lambda scores: {code: of for code, of in scores.items() if code == "fi"})
+    assert found["subject_verb"].mean() == 1 and found["subject_verb"].items == 4
+    assert found["noun_determiner"].mean() == 0 and found["noun_determiner"].items == 3 * 4
+
+
 def test_the_suite_is_shown_and_judged_kind_by_kind(monkeypatch):
     rows = agreement.one_of_each(SUITE)
     assert [row["kind"] for row in rows] == [kind.replace("_", " and ") for kind in KINDS]

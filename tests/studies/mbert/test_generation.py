@@ -9,6 +9,8 @@ import torch
 from bertology_utils.instruments.cloze import word_scores
 from bertology_utils.studies.mbert import generation
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge
 
 TEXTS = generation.texts(6)
 SPECIMEN = tiny_specimen(
@@ -54,3 +56,13 @@ def test_fluency_is_the_mean_score_of_the_words_in_the_blank():
         for words, scores in zip(TEXTS, word_scores(SPECIMEN, TEXTS), strict=True)
     ]
     assert generation.fluency(SPECIMEN, TEXTS) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(("right", "verdict"), [(0.1, CONTRADICTS), (0.3, REPLICATES)])
+def test_a_judge_alone_does_not_decide(right, verdict):
+    """Planted: a judge prefers one model, which writes as few right words as the other one, or more."""
+    noise = np.random.default_rng(0).normal(0, 0.1, 4000)
+    samples = {"monolingual": noise - 3, "multilingual": noise - 4, "order_worth": noise + 2}
+    for name, share in {"recovered_monolingual": right, "recovered_multilingual": 0.1}.items():
+        samples[name] = (np.arange(4000) % 10 < 10 * share).astype(float)
+    assert judge(claim_by_id("mbert-weak-generation").parsed_prediction, None, samples).verdict == verdict

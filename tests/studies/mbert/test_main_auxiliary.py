@@ -6,6 +6,8 @@ import torch
 
 from bertology_utils.language.two_auxiliaries import AUXILIARIES, two_auxiliaries
 from bertology_utils.studies.mbert import main_auxiliary
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, UNABLE, judge, parse
 
 SIZES = (40, 60)
 
@@ -53,3 +55,17 @@ def test_the_main_auxiliary_of_each_example_is_marked():
     rows = main_auxiliary.examples()
     assert [row["language"] for row in rows] == ["German", "Finnish"]
     assert all(text.count("⟨") == 1 for row in rows for text in list(row.values())[1:])
+
+
+@pytest.mark.parametrize(("known", "found", "verdict"), [
+    (0.5, 0.0, UNABLE), (0.9, 0.0, CONTRADICTS), (0.9, 0.9, REPLICATES)
+])  # fmt: skip
+def test_finnish_speaks_where_it_is_known(known, found, verdict):
+    """Planted: a probe fails in a language that the model does not know, fails in one that it knows, or succeeds."""
+    shares = {"in_place": 0.9, "": 0.9, "_first": 1.0, "_layer_0": 0.5, "_window": 0.5}
+    shares = {f"german{name}" if name != "in_place" else "german_in_place": value for name, value in shares.items()}
+    shares |= {name.replace("german", "finnish"): value for name, value in shares.items()}
+    shares |= {"finnish_in_place": known, "finnish": found}
+    samples = {name: (np.arange(1000) % 10 < 10 * share).astype(float) for name, share in shares.items()}
+    claim = claim_by_id("mbert-main-auxiliary")
+    assert judge(claim.parsed_prediction, parse(claim.given), samples).verdict == verdict

@@ -107,7 +107,9 @@ def test_a_tokenizer_that_knows_the_words_is_multilingual_and_one_of_letters_is_
 
 def test_a_model_that_knows_its_languages_puts_words_in_their_places(monkeypatch):
     found = parallel.words_in_place(SPECIMEN, CORPUS)
-    assert 0.35 < found["in_place"].mean() < 0.65 and 9 * 20 < found["in_place"].items <= 9 * 40
+    guessed = parallel.in_place(found)
+    assert set(found) == set(LANGUAGES) - {"en"} and {len(shares) for shares in found.values()} == {40}
+    assert 0.35 < guessed.mean() < 0.65 and 9 * 20 < guessed.items <= 9 * 40
     answers = iter([row.words for code, rows in CORPUS.items() if code != "en" for row in rows])
 
     def knowing(specimen, sentences):
@@ -117,10 +119,23 @@ def test_a_model_that_knows_its_languages_puts_words_in_their_places(monkeypatch
         return scores
 
     monkeypatch.setattr(parallel, "masked_distributions", knowing)
-    known = parallel.words_in_place(SPECIMEN, CORPUS)
-    assert known["in_place"].mean() == 1
+    known = parallel.in_place(parallel.words_in_place(SPECIMEN, CORPUS))
+    assert known.mean() == 1
     given = parse(claim_by_id("mbert-parallel-retrieval").given)
-    assert [judge(given, None, samples).verdict for samples in (known, found)] == [REPLICATES, CONTRADICTS]
+    assert [judge(given, None, {"in_place": it}).verdict for it in (known, guessed)] == [REPLICATES, CONTRADICTS]
+
+
+def test_known_languages_do_not_answer_for_others():
+    """Planted: five languages known and one not, which together pass the gate; none known; all known."""
+    places = {code: np.ones(20) for code in ("de", "fr", "es", "ru", "hi")} | {"fi": np.array([0.5] * 19 + [np.nan])}
+    every = {code: code for code in LANGUAGES}
+    assert parallel.in_place(places).mean() > 0.9  # together: Finnish would be judged
+    keep = parallel.keeping_known(places)
+    assert set(keep(every)) == {"en", "de", "fr", "es", "ru", "hi"}
+    assert parallel.in_place(keep(places)).mean() == 1
+    assert set(parallel.keeping_known(places, english=False)(every)) == {"de", "fr", "es", "ru", "hi"}
+    none = parallel.keeping_known({"fi": places["fi"]})
+    assert set(none(every)) == {"en", "fi"} and parallel.in_place(none(places)).mean() == 0.5
 
 
 def test_items_know_what_they_say():
