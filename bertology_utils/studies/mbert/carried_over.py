@@ -40,10 +40,11 @@ def copies(models: Models) -> list[Specimen]:
 
 
 def alignment(seeds: Sequence[int]) -> Runs:
-    """Tags and translations before and after words are drawn to their translations, or to words at random.
+    """Tags and translations before and after words are drawn to their translations, to words at random, or to the words
+    that stand where their translations would, in other sentences.
 
-    Samples as in `parallel_training.translations`, of the arms before, aligned and misaligned, at the last layer, which
-    is the one that is tuned (cao2019multilingual).
+    Samples as in `parallel_training.translations`, of the arms before, aligned, misaligned and elsewhere, at the last
+    layer, which is the one that is tuned (cao2019multilingual).
     """
     texts = [lab.draw(seed, SWITCHED) for seed in seeds]
     before, _ = tasks.train(lab.untrained(texts), texts, tasks.alone)
@@ -51,19 +52,21 @@ def alignment(seeds: Sequence[int]) -> Runs:
         "before": before,
         "aligned": align(before, texts),
         "misaligned": align(before, [replace(own, wrong=True) for own in texts]),
+        "elsewhere": align(before, texts, elsewhere=True),
     }
     control = lab.known(before, texts, layer=LAST)
     return lab.compared(arms, lab.untrained(texts), lambda models: lab.transfer(models, texts, LAST), control)
 
 
-def align(models: Models, texts: Sequence[Texts]) -> list[Specimen]:
+def align(models: Models, texts: Sequence[Texts], elsewhere: bool = False) -> list[Specimen]:
     """Copies whose vectors of linked words have come together, those of English near where they were.
 
     The sum of the squared distance of linked words and of that of English words from the start (cao2019multilingual).
+    With `elsewhere` the right places are linked, of other sentences: what is left to learn is the order of words.
     """
     tuned = copies(models)
     stack, start = (Stack([model.model for model in of]) for of in (tuned, models))
-    feeds = [linked(*pair) for pair in zip(tuned, texts, strict=True)]
+    feeds = [linked(*pair, elsewhere) for pair in zip(tuned, texts, strict=True)]
 
     def losses() -> Tensor:
         batches, links = zip(*map(next, feeds), strict=True)
@@ -79,17 +82,18 @@ def align(models: Models, texts: Sequence[Texts]) -> list[Specimen]:
     return tuned
 
 
-def linked(model: Specimen, own: Texts) -> Iterator[tuple[dict[str, Tensor], Tensor]]:
+def linked(model: Specimen, own: Texts, elsewhere: bool = False) -> Iterator[tuple[dict[str, Tensor], Tensor]]:
     """English sentences and then their translations, with the places of linked words among all pieces: (2, words).
 
-    Wrong texts have every English word linked to a word of the step at random.
+    Wrong texts have every English word linked to a word of the step at random; with `elsewhere` it is linked to what
+    stands where its translation would, in the next sentence of the step.
     """
     rng, generator = np.random.default_rng(own.seed), torch.Generator().manual_seed(own.seed)
     few = own.paired[:FEW]
     length = len(few[0])
     english = (torch.arange(AT_ONCE).unsqueeze(1) * (length + 2) + 1 + torch.arange(length)).flatten()
     twin = english.view(AT_ONCE, length).flip(1).flatten() if own.language.inverted else english
-    twin = twin + AT_ONCE * (length + 2)
+    twin = twin.view(AT_ONCE, length).roll(int(elsewhere), 0).flatten() + AT_ONCE * (length + 2)
     while True:
         read = [few[place] for place in rng.choice(len(few), AT_ONCE, replace=False)]
         batch = model_inputs(model, encode_words(model, [*read, *map(own.language.translate, read)]))

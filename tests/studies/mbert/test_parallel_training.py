@@ -15,7 +15,7 @@ from bertology_utils.studies.mbert import side_by_side as lab
 from bertology_utils.studies.mbert.side_by_side import SAME, SWITCHED, WORDS
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.judging import needed
-from bertology_utils.verdicts.predictions import REPLICATES, UNABLE, judge, parse
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, UNABLE, judge, parse
 
 CLAIMS = {
     "translations": "tlm",
@@ -89,6 +89,16 @@ def test_linked_words_are_translations_and_are_not_where_texts_are_wrong(models)
         assert bool((table[flat[english]] == flat[twin]).all()) is not wrong
 
 
+def test_links_elsewhere_have_the_right_places_of_other_sentences(models):
+    """So a tagger may learn the order of the twin by them, and no word."""
+    own = TEXTS[0]
+    (batch, right), (_, other) = (next(carried_over.linked(models[0], own, elsewhere)) for elsewhere in (False, True))
+    length = batch["input_ids"].shape[1]
+    assert torch.equal(right[0], other[0]) and torch.equal(right[1] % length, other[1] % length)
+    assert not (right[1] // length == other[1] // length).any()
+    assert set((other[1] // length).tolist()) == set((right[1] // length).tolist())
+
+
 def test_a_dictionary_knows_half_and_mixes_the_rest_from_words_of_its_class():
     own = lab.draw(0, SAME)
     shares, known = carried_over.dictionary(own), carried_over.known_words(own)
@@ -155,3 +165,14 @@ def test_a_lead_below_the_commonest_tag_is_none(best, verdict):
     means |= {"english_tags": 0.9, "recovered_five": 0.85, "loss_untrained": 4.6, "loss_five": 3.3}
     samples = {name: per_seed(mean + noise.normal(0, 0.02, 40)) for name, mean in means.items()}
     assert judge(claim.parsed_prediction, parse(claim.given), samples).verdict == verdict
+
+
+@pytest.mark.parametrize(("elsewhere", "verdict"), [(0.96, CONTRADICTS), (0.5, REPLICATES)])
+def test_to_have_learnt_the_order_of_words_is_not_to_have_learnt_them(elsewhere, verdict):
+    """Planted: links to the right places of other sentences do as much as translations; or they do not."""
+    noise = np.random.default_rng(0)
+    means = {"new_words_before": 0.4, "new_words_misaligned": 0.45, "new_words_aligned": 0.96}
+    means |= {"retrieval_before": 0.01, "retrieval_misaligned": 0.01, "retrieval_aligned": 0.1}
+    means |= {"new_words_elsewhere": elsewhere, "retrieval_elsewhere": 0.01}
+    samples = {name: per_seed(mean + noise.normal(0, 0.01, 12)) for name, mean in means.items()}
+    assert judge(claim_by_id("mbert-align-finetune").parsed_prediction, None, samples).verdict == verdict
