@@ -41,6 +41,7 @@ ByLanguage = dict[str, np.ndarray]
 MULTILINGUAL = "pocket-mbert"
 INDO_EUROPEAN = ("Germanic", "Romance", "Slavic", "Indic")
 STOP = "PUNCT"
+NEAREST = 5  # sentences whose language is asked
 IN_PLACE = 0.75  # of the pairs of words: the usual threshold of forced choices, and the gate of the claims
 
 
@@ -253,22 +254,28 @@ def counting_words(corpus: Corpus) -> ByLanguage:
 # ---------------------------------------------------------------- languages
 
 
-def language_identity(vectors: Vectors, layer: int = -1, limit: int = 100) -> dict[str, np.ndarray]:
-    """Is the language of a held-out sentence predicted, plainly and after centring? Booleans (languages * limit,).
+def language_by_layer(vectors: Vectors, corpus: Corpus, limit: int = 100) -> dict[str, np.ndarray]:
+    """Is the language of a sentence told? 0/1 (layers + 1, sentences), of the first `limit` of each language.
 
-    The probe of libovicky2019how on at most `limit` sentences a language.
+    `language_id`: by the linear probe of libovicky2019how; `after_centring`: by most of the `NEAREST` sentences, when
+    the mean of each language is taken off, which leaves a linear probe nothing. Translations are no neighbours.
     """
-    rows = [v[layer, :limit] for v in vectors.sentences.values()]
-    labels = [place for place, v in enumerate(rows) for _ in v]
-    kinds = {"language_id": lambda v: v, "centred_language_id": centred}
-    return {name: language_probe(torch.cat([how(v) for v in rows]), labels) for name, how in kinds.items()}
+    rows = [own[:, :limit] for own in vectors.sentences.values()]
+    labels = np.repeat(np.arange(len(rows)), [own.shape[1] for own in rows])
+    units = np.array(sentences_of({code: own[:limit] for code, own in corpus.items()}))
+    near = torch.nn.functional.normalize(torch.cat(list(map(centred, rows)), dim=1), dim=-1)
+    cosine = (near @ near.transpose(-1, -2)).numpy()
+    cosine[:, units[:, None] == units] = -np.inf
+    votes = labels[np.argpartition(-cosine, NEAREST, axis=-1)[..., :NEAREST]]
+    most = (votes[..., None] == np.arange(len(rows))).sum(-2).argmax(-1)
+    probed = [language_probe(layer, labels) for layer in torch.cat(rows, dim=1)]
+    return {"language_id": np.array(probed, float), "after_centring": (most == labels).astype(float)}
 
 
-def told_apart(vectors: Vectors, corpus: Corpus, limit: int = 100) -> dict[str, Any]:
-    """`language_identity` by what the sentences say, and the chance of guessing."""
+def told_apart(found: Mapping[str, np.ndarray], corpus: Corpus, limit: int = 100) -> dict[str, Any]:
+    """What `language_by_layer` found at the top, by what the sentences say, and the chance of guessing."""
     units = sentences_of({code: rows[:limit] for code, rows in corpus.items()})
-    found = language_identity(vectors, limit=limit)
-    return {name: by_unit(right, units) for name, right in found.items()} | {"chance": 1 / len(LANGUAGES)}
+    return {name: by_unit(right[-1], units) for name, right in found.items()} | {"chance": 1 / len(corpus)}
 
 
 def language_space(vectors: Vectors, corpus: Corpus) -> dict[str, np.ndarray]:

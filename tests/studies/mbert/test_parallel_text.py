@@ -86,11 +86,30 @@ def test_a_lead_is_over_the_better_rival_at_the_layer_best_over_all_languages():
     assert parallel.leads(scores, *rivals) == {"de": 0.25, "fr": -0.25}
 
 
-def test_language_is_read_off_before_centring_only():
-    rows = {code: torch.randn(1, 20, 30) + 4 * torch.eye(30)[i] for i, code in enumerate(("en", "de", "fr"))}
-    vectors = Vectors({code: [v[:, i : i + 1] for i in range(20)] for code, v in rows.items()})
-    found = parallel.language_identity(vectors)
-    assert found["language_id"].mean() > 0.95 > 0.7 > found["centred_language_id"].mean()
+def of_languages(spread):
+    """Sentences of three languages: each with a mean of its own, and with axes of its own along which they spread."""
+    generator, found = torch.Generator().manual_seed(0), {}
+    for place, code in enumerate(("en", "de", "fr")):
+        scale = torch.ones(30)
+        scale[10 * place : 10 * place + 10] = spread
+        sentences = torch.randn(1, 20, 30, generator=generator) * scale + 6 * torch.eye(30)[place]
+        found[code] = [sentences[:, i : i + 1] for i in range(20)]
+    return Vectors(found), {code: CORPUS[code][:20] for code in found}
+
+
+@pytest.mark.parametrize("spread", [1.0, 8.0])
+def test_after_centring_language_is_told_where_more_than_the_mean_tells_it(spread):
+    vectors, corpus = of_languages(spread)
+    found = parallel.language_by_layer(vectors, corpus)
+    assert found["language_id"].shape == found["after_centring"].shape == (1, 60)
+    left = found["after_centring"].mean()
+    assert left > 0.9 if spread > 1 else 0.1 < left < 0.6
+    assert found["language_id"].mean() > 0.9 or spread > 1
+
+
+def test_a_map_of_three_centroids_keeps_their_distances():
+    vectors, _ = of_languages(1.0)
+    rows = vectors.sentences
     places = parallel.centroid_map(vectors, 0)
     means = np.stack([v[0].mean(0).numpy() for v in rows.values()])
     assert places.shape == (3, 2)  # three points lie in a plane, so the map keeps their distances
@@ -203,7 +222,7 @@ def test_space_and_identity_are_samples_of_what_sentences_say():
         "similarity_middle": 360, "similarity_last": 360, "total_variance": 400, "language_variance": 400,
     }  # fmt: skip
     assert space["similarity_last"].mean() > space["similarity_middle"].mean()  # planted: noise below, meaning on top
-    told = parallel.told_apart(vectors, CORPUS, limit=10)
+    told = parallel.told_apart(parallel.language_by_layer(vectors, CORPUS, 10), CORPUS, limit=10)
     assert told["chance"] == 0.1 and told["language_id"].items == 100 and len(told["language_id"]) == 10
 
 
