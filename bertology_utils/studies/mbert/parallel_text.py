@@ -96,25 +96,31 @@ def words_in_place(specimen: Specimen, corpus: Corpus, seed: int = 0) -> ByLangu
     is right in half.
 
     One word of each sentence, drawn from those that are one known piece and no punctuation, is masked; English is not
-    asked. Language -> the share of the other blanks of its tag, not a number where there is none: (sentences,).
+    asked. Language -> the share of the other blanks of its tag, not a number where there is none: (sentences,). A
+    language of which nothing can be asked is not known, and has zeros.
     """
     rng, found = Random(seed), {}
     for code, rows in without_english(corpus).items():
         places = {i: _blanks(specimen, row) for i, row in enumerate(rows)}
         blanks = [(i, rng.choice(words)) for i, words in places.items() if words]
-        if not blanks:
-            continue
-        own = np.array([single_piece(specimen, rows[i].words[place]) for i, place in blanks])
-        tags = np.array([rows[i].upos[place] for i, place in blanks])
-        masked = [mask_word(rows[i].words, place) for i, place in blanks]
-        scores = masked_distributions(specimen, masked)[:, own].numpy()
-        right = np.diagonal(scores)  # of each blank's own word
-        gains = right[:, None] + right - scores - scores.T
-        mates = (tags[:, None] == tags) & (own[:, None] != own)
-        asked = mates.any(1)
-        found[code] = np.full(len(rows), np.nan)
-        found[code][np.array([i for i, _ in blanks])[asked]] = ((gains > 0) & mates)[asked].sum(1) / mates[asked].sum(1)
+        shares = np.full(len(rows), np.nan)
+        shares[[i for i, _ in blanks]] = _put_back(specimen, [(rows[i], place) for i, place in blanks])
+        found[code] = shares if np.isfinite(shares).any() else np.zeros(len(rows))
     return found
+
+
+def _put_back(specimen: Specimen, blanks: Sequence[tuple[ParallelSentence, int]]) -> np.ndarray:
+    """For each blank the share of those of its tag and another word with which it does not swap words: (blanks,)."""
+    if not blanks:
+        return np.zeros(0)
+    own = np.array([single_piece(specimen, row.words[place]) for row, place in blanks])
+    tags = np.array([row.upos[place] for row, place in blanks])
+    scores = masked_distributions(specimen, [mask_word(row.words, place) for row, place in blanks])[:, own].numpy()
+    right = np.diagonal(scores)  # of each blank's own word
+    gains = right[:, None] + right - scores - scores.T
+    mates = (tags[:, None] == tags) & (own[:, None] != own)
+    counts = mates.sum(1)
+    return np.where(counts, ((gains > 0) & mates).sum(1) / np.maximum(counts, 1), np.nan)
 
 
 def in_place(places: ByLanguage) -> np.ndarray:

@@ -153,6 +153,9 @@ def test_known_languages_do_not_answer_for_others():
     assert set(keep(every)) == {"en", "de", "fr", "es", "ru", "hi"}
     assert parallel.in_place(keep(places)).mean() == 1
     assert set(parallel.keeping_known(places, english=False)(every)) == {"de", "fr", "es", "ru", "hi"}
+    stranger = tiny_specimen(["a"], replace(BilingualRecipe(), layers=1, width=16, inner=16))
+    nothing = parallel.words_in_place(stranger, CORPUS)
+    assert set(nothing) == set(LANGUAGES) - {"en"} and parallel.in_place(nothing).mean() == 0
     none = parallel.keeping_known({"fi": places["fi"]})
     assert set(none(every)) == {"en", "fi"} and parallel.in_place(none(places)).mean() == 0.5
 
