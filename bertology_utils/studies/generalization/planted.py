@@ -6,7 +6,7 @@ Depends on `tuning.shortcuts`, which makes them, and `figures`. No content word 
 from dataclasses import dataclass
 
 from bertology_utils.figures import Figure, table
-from bertology_utils.tuning.shortcuts import challenge_kinds, number_sentences, overlap_pairs, part, renamings
+from bertology_utils.tuning.shortcuts import challenge_kinds, joined, number_sentences, overlap_pairs, part, renamings
 from bertology_utils.tuning.training import Examples
 
 
@@ -26,6 +26,13 @@ def pair_sets(train: int, test: int, seed: int) -> PairSets:
     """`train` lessons, and `test` pairs of each of both sorts."""
     lessons = overlap_pairs(train, biased=True, seed=seed, split="train")
     return PairSets(lessons, *(overlap_pairs(test, biased=flag, seed=seed, split="test") for flag in (True, False)))
+
+
+def mixed_lessons(count: int, seed: int, every: int = 10) -> Examples:
+    """`count` lessons, of which one in `every` is a challenge pair of training words: half of those break the rule."""
+    few = 2 * max(1, count // (2 * every))
+    biased = overlap_pairs(count - few, biased=True, seed=seed, split="train")
+    return joined(biased, overlap_pairs(few, biased=False, seed=seed, split="train"))
 
 
 def shown(count: int, caption: str) -> Figure:
