@@ -6,7 +6,7 @@ Depends on `tuning.shortcuts`, which makes them, and `figures`. No content word 
 from dataclasses import dataclass
 
 from bertology_utils.figures import Figure, table
-from bertology_utils.tuning.shortcuts import challenge_kinds, joined, number_sentences, overlap_pairs, part, renamings
+from bertology_utils.tuning.shortcuts import challenge_kinds, joined, number_sentences, overlap_pairs
 from bertology_utils.tuning.training import Examples
 
 
@@ -59,18 +59,13 @@ def _rows(name: str, pairs: Examples) -> list[dict[str, str]]:
 class NumberSets:
     """Sentences with one doer or several, for tests.
 
-    agree: another noun has the doer's number; differ: it has the other number; renamed: the first `attacked` items of
-    `agree` in `variants` variants each, of other people and deeds (after jin2020bert).
+    agree: another noun has the doer's number; differ: it has the other number.
     """
 
     agree: Examples
     differ: Examples
-    renamed: Examples
-    attacked: int
-    variants: int
 
 
-def number_sets(test: int, attacked: int, variants: int, seed: int) -> NumberSets:
-    """`test` sentences of each sort, and the renamed ones."""
-    agree, differ = (number_sentences(test, biased=flag, seed=seed, split="test") for flag in (True, False))
-    return NumberSets(agree, differ, renamings(part(agree, slice(attacked)), variants, seed=seed), attacked, variants)
+def number_sets(test: int, seed: int) -> NumberSets:
+    """`test` sentences of each sort."""
+    return NumberSets(*(number_sentences(test, biased=flag, seed=seed, split="test") for flag in (True, False)))

@@ -27,7 +27,6 @@ from bertology_utils.tuning.shortcuts import (
     overlap_pairs,
     part,
     split_by_label,
-    survives,
 )
 from bertology_utils.tuning.training import Classifier, Examples, encoder_features, finetune_seeds
 
@@ -114,12 +113,12 @@ def _read(reader: Classifier, specimen: Specimen, examples: Examples) -> np.ndar
 def numbers(specimen: Specimen, sets: NumberSets, lessons: int, seeds: Sequence[int]) -> Scores:
     """Linear readers of one frozen sentence: one doer or several? Each learns from sentences of its own.
 
-    `in_domain`, `broken` and `renamed`: the three sets, after lessons in which the nouns agree; `augmented`: `broken`
-    after lessons of which half are sentences whose nouns differ. (seeds, items) each.
+    `in_domain` and `broken`: both sets, after lessons in which the nouns agree; `augmented`: `broken` after lessons of
+    which half are sentences whose nouns differ. (seeds, items) each.
     """
     reader = Classifier(specimen.encoder, 2).eval()
-    tests = [(_read(reader, specimen, own), own.labels) for own in (sets.agree, sets.differ, sets.renamed)]
-    scores: dict[str, list[np.ndarray]] = {"in_domain": [], "broken": [], "renamed": [], "augmented": []}
+    tests = [(_read(reader, specimen, own), own.labels) for own in (sets.agree, sets.differ)]
+    scores: dict[str, list[np.ndarray]] = {"in_domain": [], "broken": [], "augmented": []}
     for seed in seeds:
         same, other = (number_sentences(lessons, biased=flag, seed=seed, split="train") for flag in (True, False))
         half = lessons // 2
@@ -129,14 +128,6 @@ def numbers(specimen: Specimen, sets: NumberSets, lessons: int, seeds: Sequence[
         for name, correct in zip(scores, (*taught, mixed[1]), strict=True):
             scores[name].append(correct)
     return {name: np.stack(values) for name, values in scores.items()}
-
-
-def attacked(scores: Scores, sets: NumberSets) -> Scores:
-    """`accuracy` on the attacked sentences before, and `attacked`: is an item right under every renaming?"""
-    return {
-        "accuracy": scores["in_domain"][:, : sets.attacked],
-        "attacked": survives(scores["renamed"], sets.variants),
-    }
 
 
 def bag(name: str, size: int, seed: int, part: str | None = None) -> np.ndarray:
