@@ -180,36 +180,3 @@ def bag_of_words(train: Examples, test: Examples, part: str = "second") -> np.nd
     counts = CountVectorizer(analyzer=lambda words: words)
     model = LogisticRegression(max_iter=500).fit(counts.fit_transform(sentences(train)), train.labels)
     return model.predict(counts.transform(sentences(test))) == np.asarray(test.labels)
-
-
-def renamings(examples: Examples, count: int, seed: int = 0, split: str = "test") -> Examples:
-    """`count` variants of each item (item by item), content words exchanged for others of their class and form.
-
-    Both sentences of a pair are renamed alike and different words stay different, so the label cannot change. Changes
-    more than synonyms do; weaker than jin2020bert in that nothing guides the choice.
-    """
-    rng = Random(f"rename-{seed}")
-    classes = word_classes(load_lexicon(split))
-    home = {word: kind for kind, words in classes.items() for word in words}
-    firsts, seconds, labels = [], [], []
-    for i, (first, label) in enumerate(zip(examples.sentences, examples.labels, strict=True)):
-        second = examples.pairs[i] if examples.pairs is not None else ()
-        for _ in range(count):
-            mapping = _mapping({*first, *second} & set(home), home, classes, rng)
-            firsts.append(tuple(mapping.get(word, word) for word in first))
-            seconds.append(tuple(mapping.get(word, word) for word in second))
-            labels.append(label)
-    return Examples(firsts, labels, seconds if examples.pairs is not None else None)
-
-
-def _mapping(words: set[str], home: dict[str, str], classes: dict[str, list[str]], rng: Random) -> dict[str, str]:
-    mapping: dict[str, str] = {}
-    for word in sorted(words):
-        free = [w for w in classes[home[word]] if w not in mapping.values() and w not in words]
-        mapping[word] = rng.choice(free)
-    return mapping
-
-
-def survives(correct: np.ndarray, count: int) -> np.ndarray:
-    """(..., items * count) -> (..., items): is an item still right under every one of its variants?"""
-    return correct.reshape(*correct.shape[:-1], -1, count).all(-1)

@@ -21,9 +21,7 @@ from bertology_utils.tuning.shortcuts import (
     number_sentences,
     overlap_heuristic,
     overlap_pairs,
-    renamings,
     split_by_label,
-    survives,
 )
 from bertology_utils.tuning.training import Examples
 
@@ -55,21 +53,6 @@ def test_constant_answers_score_one_half_on_every_couple():
     assert (by_pair(constant) == 0.5).all()
 
 
-def test_renaming_keeps_overlap_and_label_and_changes_every_content_word():
-    pairs = overlap_pairs(12, biased=False, split="test")
-    renamed = renamings(pairs, 4)
-    assert renamed.labels == [label for label in pairs.labels for _ in range(4)]
-    assert (lexical_overlap(renamed) == 1).all()
-    function_words = {"the", "near", "because", "if", ",", "."}
-    for words, new in zip([s for s in pairs.sentences for _ in range(4)], renamed.sentences, strict=True):
-        assert all((a == b) == (a in function_words) for a, b in zip(words, new, strict=True))
-
-
-def test_an_item_survives_only_if_all_its_variants_do():
-    correct = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], dtype=bool)
-    assert survives(correct, 2).tolist() == [[True, False], [True, True]]
-
-
 def test_any_noun_tells_the_number_only_in_biased_sentences():
     lexicon = load_lexicon("train")
     plural = {noun.plural for group in lexicon.nouns.values() for noun in group}
@@ -78,8 +61,6 @@ def test_any_noun_tells_the_number_only_in_biased_sentences():
         subject, other = (np.array([words[i] in plural for words in examples.sentences]) for i in (1, 4))
         assert (subject == np.asarray(examples.labels)).all()
         assert (other == subject).all() if biased else (other != subject).all()
-    renamed = renamings(number_sentences(4, biased=False), 3, split="train")
-    assert [words[1] in plural for words in renamed.sentences] == [bool(label) for label in renamed.labels]
 
 
 def test_bag_of_words_learns_a_word_and_nothing_else():

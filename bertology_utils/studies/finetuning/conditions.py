@@ -11,10 +11,8 @@ from typing import Self
 import numpy as np
 from torch.nn import Parameter
 
-from bertology_utils.language.lexicon import first_words
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
-from bertology_utils.samples import by_unit
 from bertology_utils.tuning import classification_tasks, comparisons
 from bertology_utils.tuning.comparisons import Plan
 from bertology_utils.tuning.descent import trainable
@@ -75,39 +73,24 @@ def adapter_size(specimen: Specimen) -> int:
     return max(4, specimen.width // 16)
 
 
-def stored(specimen: Specimen, tasks: Sequence[str]) -> float:
-    """What several tasks take to store with one frozen body, as a share of as many tuned copies; counts of weights.
+def added(specimen: Specimen, tasks: Sequence[str]) -> dict[str, float]:
+    """What several tasks take with adapters in one frozen body, as shares of the weights of as many tuned copies.
 
-    houlsby2019parameter: of its own each task has a classifier, adapters and layer norms.
+    stored: all that must be kept; share: what is trained. houlsby2019parameter: of its own each task has a classifier,
+    adapters and layer norms.
     """
-    together = apart = frozen = 0
+    own = apart = frozen = 0
     for name in tasks:
         pool = "pair" if classification_tasks.TASKS[name].paired else "mean"
         encoder = copy.deepcopy(specimen.encoder)
         classifier = Classifier(encoder, 2, pool, specimen.tokenizer.sep_token_id)
         apart += _weights(classifier.parameters())
         add_adapters(encoder, adapter_size(specimen))
-        own = _weights(trainable(classifier))
-        together += own
-        frozen = _weights(classifier.parameters()) - own
-    return (together + frozen) / apart
+        trained = _weights(trainable(classifier))
+        own += trained
+        frozen = _weights(classifier.parameters()) - trained
+    return {"stored": (own + frozen) / apart, "share": own / apart}
 
 
 def _weights(parameters: Iterable[Parameter]) -> int:
     return sum(parameter.numel() for parameter in parameters)
-
-
-def adapted(specimen: Specimen, conditions: Conditions, plan: Plan) -> dict[str, np.ndarray | float]:
-    """Adapters on the first task against full tuning, (seeds, verbs), and the `share` of weights that they train.
-
-    houlsby2019parameter. Seeds of the plan that the conditions lack are fully tuned here.
-    """
-    task = TASKS[0]
-    runs = comparisons.tune(specimen, [task], plan, adapters=adapter_size(specimen), learning_rate=ADAPTER_RATE)[task]
-    full, further = conditions.tuned[task], plan.seeds[len(conditions.runs[task]) :]
-    if further:
-        more = comparisons.tune(specimen, [task], replace(plan, seeds=further))[task]
-        full = np.concatenate([full, comparisons.correct(more)])
-    verbs = first_words(plan.examples(task)[1].sentences, "verbs")
-    found = {"adapter": comparisons.correct(runs), "full": full}
-    return {name: by_unit(scores, verbs) for name, scores in found.items()} | {"share": runs[0].trained_share}

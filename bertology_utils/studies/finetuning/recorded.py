@@ -8,7 +8,7 @@ the place of the specimen, the others as random starts beside it.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from bertology_utils.instruments.layer_curves import band_of
 from bertology_utils.models import Specimen
 from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import UnitSamples, per_seed
-from bertology_utils.studies.finetuning.conditions import TASKS, stored
+from bertology_utils.studies.finetuning.conditions import TASKS, added
 from bertology_utils.studies.finetuning.luck import TITLES
 from bertology_utils.studies.finetuning.study_file import (
     ADAPTERS,
@@ -128,7 +128,7 @@ class Recorded:
     def served(self, specimen: Specimen) -> Samples:
         """Several tasks by adapters in one frozen body against as many tuned copies, one value a seed.
 
-        adapter, full: means over the tasks, and as `task_full`; stored: `conditions.stored` of the specimen. An
+        adapter, full: means over the tasks, and as `task_full`; stored: `conditions.added` of the specimen. An
         untrained one is the first random start. Raises NotAskable as `conditions`.
         """
         model, start = self._place_of_two(specimen)
@@ -139,7 +139,21 @@ class Recorded:
         mean = {way: np.mean([score[f"{task} {way}"] for task in SERVED], 0) for way in WAYS}
         samples = {way: per_seed(values, items * len(SERVED)) for way, values in mean.items()}
         samples |= {f"{task}_full": per_seed(score[f"{task} full"], items) for task in SERVED}
-        return samples | {"stored": np.array(stored(specimen, SERVED))}
+        return samples | {"stored": np.array(added(specimen, SERVED)["stored"])}
+
+    def approximated(self, specimen: Specimen) -> Samples:
+        """Adapters against full tuning and against a classifier on frozen vectors, as adapter, full and frozen.
+
+        Means over the three tasks of which each seed has all of these on the same sentences; share: the weights that
+        adapters train, `conditions.added`. An untrained specimen and NotAskable as in `served` (houlsby2019parameter).
+        """
+        model, start = self._place_of_two(specimen)
+        places = {way: [(ADAPTERS, start, f"{task} {way}") for task in TASKS] for way in WAYS}
+        places["frozen"] = [(task, start, "frozen") for task in TASKS]
+        seeds, items = self._common(model, chain(*places.values())), self._items(model, ADAPTERS) * len(TASKS)
+        means = {name: np.mean([self._column(model, *p, seeds) for p in own], 0) for name, own in places.items()}
+        share = np.array(added(specimen, TASKS)["share"])
+        return {name: per_seed(values, items) for name, values in means.items()} | {"share": share}
 
     def thirds(self, specimen: Specimen) -> Samples:
         """How far tuning on voice moves sentence vectors, 1 - cosine, by thirds of the depth; one value a seed.

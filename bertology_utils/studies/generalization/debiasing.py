@@ -35,15 +35,24 @@ def superficial_features(examples: Examples) -> np.ndarray:
 def without_superficial(features: np.ndarray, superficial: np.ndarray) -> np.ndarray:
     """HEX: features (items, width) minus their least-squares prediction from `superficial` (items, few).
 
-    The projection (I - S (S'S)^+ S') F on one set of items. Deviation: applied to the features before the last linear
-    layer and once after training, where bhargava2021generalization train through it.
+    The projection (I - S (S'S)^+ S') F on one set of items.
     """
     weights, *_ = np.linalg.lstsq(superficial, features, rcond=None)
     return features - superficial @ weights
 
 
-def linear_correct(train: np.ndarray, labels, tests: list[tuple[np.ndarray, object]]) -> list[np.ndarray]:
-    """Correctness on each (features, labels) of `tests` of one logistic regression on standardised features."""
+def linear_correct(
+    train: np.ndarray, labels, tests: list[tuple[np.ndarray, object]], superficial: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Correctness on each (features, labels) of `tests` of one logistic regression on standardised features.
+
+    superficial: of the lessons; the reader is then trained through HEX, whose loss sees logits without what these
+    predict, and answers with the weights so learnt. Where labels follow from them alone, nothing is left to learn.
+    Deviation: bhargava2021generalization train the encoder through it too.
+    """
     scaler = StandardScaler().fit(train)
-    model = LogisticRegression(C=0.1, max_iter=300).fit(scaler.transform(train), np.asarray(labels))
+    seen = scaler.transform(train)
+    if superficial is not None:
+        seen = without_superficial(seen, superficial)  # weights times these are the logits that the loss sees
+    model = LogisticRegression(C=0.1, max_iter=300, fit_intercept=superficial is None).fit(seen, np.asarray(labels))
     return [model.predict(scaler.transform(features)) == np.asarray(gold) for features, gold in tests]

@@ -6,7 +6,7 @@ Depends on `tuning.shortcuts`, which makes them, and `figures`. No content word 
 from dataclasses import dataclass
 
 from bertology_utils.figures import Figure, table
-from bertology_utils.tuning.shortcuts import challenge_kinds, number_sentences, overlap_pairs, part, renamings
+from bertology_utils.tuning.shortcuts import challenge_kinds, joined, number_sentences, overlap_pairs
 from bertology_utils.tuning.training import Examples
 
 
@@ -26,6 +26,13 @@ def pair_sets(train: int, test: int, seed: int) -> PairSets:
     """`train` lessons, and `test` pairs of each of both sorts."""
     lessons = overlap_pairs(train, biased=True, seed=seed, split="train")
     return PairSets(lessons, *(overlap_pairs(test, biased=flag, seed=seed, split="test") for flag in (True, False)))
+
+
+def mixed_lessons(count: int, seed: int, every: int = 10) -> Examples:
+    """`count` lessons, of which one in `every` is a challenge pair of training words: half of those break the rule."""
+    few = 2 * max(1, count // (2 * every))
+    biased = overlap_pairs(count - few, biased=True, seed=seed, split="train")
+    return joined(biased, overlap_pairs(few, biased=False, seed=seed, split="train"))
 
 
 def shown(count: int, caption: str) -> Figure:
@@ -52,18 +59,13 @@ def _rows(name: str, pairs: Examples) -> list[dict[str, str]]:
 class NumberSets:
     """Sentences with one doer or several, for tests.
 
-    agree: another noun has the doer's number; differ: it has the other number; renamed: the first `attacked` items of
-    `agree` in `variants` variants each, of other people and deeds (after jin2020bert).
+    agree: another noun has the doer's number; differ: it has the other number.
     """
 
     agree: Examples
     differ: Examples
-    renamed: Examples
-    attacked: int
-    variants: int
 
 
-def number_sets(test: int, attacked: int, variants: int, seed: int) -> NumberSets:
-    """`test` sentences of each sort, and the renamed ones."""
-    agree, differ = (number_sentences(test, biased=flag, seed=seed, split="test") for flag in (True, False))
-    return NumberSets(agree, differ, renamings(part(agree, slice(attacked)), variants, seed=seed), attacked, variants)
+def number_sets(test: int, seed: int) -> NumberSets:
+    """`test` sentences of each sort."""
+    return NumberSets(*(number_sentences(test, biased=flag, seed=seed, split="test") for flag in (True, False)))

@@ -15,7 +15,6 @@ from bertology_utils.studies.generalization.debiasing import (
     linear_correct,
     siamese_features,
     superficial_features,
-    without_superficial,
 )
 from bertology_utils.studies.generalization.planted import NumberSets, PairSets
 from bertology_utils.tuning.classification_tasks import task
@@ -28,7 +27,6 @@ from bertology_utils.tuning.shortcuts import (
     overlap_pairs,
     part,
     split_by_label,
-    survives,
 )
 from bertology_utils.tuning.training import Classifier, Examples, encoder_features, finetune_seeds
 
@@ -36,6 +34,7 @@ from bertology_utils.tuning.training import Classifier, Examples, encoder_featur
 # words by attention alone takes more steps than a notebook has.
 SETTINGS = {"pool": "pair", "head_first": True, "budget": 192, "learning_rate": 1e-4, "head_learning_rate": 5e-4}
 OF_TWO = ("paraphrase", "entailment")  # tasks of pairs
+PROJECTED = ("hex", "unprojected", "hex_in_domain", "unprojected_in_domain")
 Scores = dict[str, np.ndarray]
 
 
@@ -90,39 +89,36 @@ def _taught(features: Callable[[Examples], np.ndarray], sets: PairSets, lessons:
     return dict(zip(("in_domain", "challenge"), map(np.stack, zip(*found, strict=True)), strict=True))
 
 
-def projected(run: Mapping[str, Any], sets: PairSets) -> Scores:
-    """Linear readers of tuned features, from which HEX takes what word overlap can predict; by couples."""
-    parts = (sets.lessons, sets.in_domain, sets.challenge)
-    superficial, here = [superficial_features(pairs) for pairs in parts], len(sets.in_domain)
-    found = []
+def projected(run: Mapping[str, Any], sets: PairSets, mixed: Examples) -> Scores:
+    """Linear readers of tuned features, taught by `mixed` lessons through HEX, `hex`, and without it, `unprojected`.
+
+    Both on the challenge and, as `hex_in_domain`, on pairs like the lessons; by couples.
+    """
+    here, ways = len(sets.in_domain), {"hex": superficial_features(mixed), "unprojected": None}
+    found: dict[str, list[np.ndarray]] = {}
     for own in run["tuned"]:
-        asked = own.features.numpy()  # of both sets, as they were scored
-        features = _read(own.classifier, own.specimen, sets.lessons), asked[:here], asked[here:]
-        found.append(_linear(list(map(without_superficial, features, superficial)), sets))
-    return {name: np.stack([scores[name] for scores in found]) for name in found[0]}
+        features, asked = _read(own.classifier, own.specimen, mixed), own.features.numpy()  # of both sets, as scored
+        tests = [(asked[:here], sets.in_domain.labels), (asked[here:], sets.challenge.labels)]
+        for way, superficial in ways.items():
+            scores = linear_correct(features, mixed.labels, tests, superficial)
+            for name, correct in zip((f"{way}_in_domain", way), scores, strict=True):
+                found.setdefault(name, []).append(by_pair(correct))
+    return {name: np.stack(scores) for name, scores in found.items()}
 
 
 def _read(reader: Classifier, specimen: Specimen, examples: Examples) -> np.ndarray:
     return encoder_features(reader, specimen, examples).numpy()
 
 
-def _linear(features: Sequence[np.ndarray], sets: PairSets) -> Scores:
-    """features: of the lessons, of `in_domain` and of `challenge`, (items, width) each."""
-    learnt, *asked = features
-    tests = [(seen, pairs.labels) for seen, pairs in zip(asked, (sets.in_domain, sets.challenge), strict=True)]
-    scores = zip(("in_domain", "challenge"), linear_correct(learnt, sets.lessons.labels, tests), strict=True)
-    return {name: by_pair(correct) for name, correct in scores}
-
-
 def numbers(specimen: Specimen, sets: NumberSets, lessons: int, seeds: Sequence[int]) -> Scores:
     """Linear readers of one frozen sentence: one doer or several? Each learns from sentences of its own.
 
-    `in_domain`, `broken` and `renamed`: the three sets, after lessons in which the nouns agree; `augmented`: `broken`
-    after lessons of which half are sentences whose nouns differ. (seeds, items) each.
+    `in_domain` and `broken`: both sets, after lessons in which the nouns agree; `augmented`: `broken` after lessons of
+    which half are sentences whose nouns differ. (seeds, items) each.
     """
     reader = Classifier(specimen.encoder, 2).eval()
-    tests = [(_read(reader, specimen, own), own.labels) for own in (sets.agree, sets.differ, sets.renamed)]
-    scores: dict[str, list[np.ndarray]] = {"in_domain": [], "broken": [], "renamed": [], "augmented": []}
+    tests = [(_read(reader, specimen, own), own.labels) for own in (sets.agree, sets.differ)]
+    scores: dict[str, list[np.ndarray]] = {"in_domain": [], "broken": [], "augmented": []}
     for seed in seeds:
         same, other = (number_sentences(lessons, biased=flag, seed=seed, split="train") for flag in (True, False))
         half = lessons // 2
@@ -132,14 +128,6 @@ def numbers(specimen: Specimen, sets: NumberSets, lessons: int, seeds: Sequence[
         for name, correct in zip(scores, (*taught, mixed[1]), strict=True):
             scores[name].append(correct)
     return {name: np.stack(values) for name, values in scores.items()}
-
-
-def attacked(scores: Scores, sets: NumberSets) -> Scores:
-    """`accuracy` on the attacked sentences before, and `attacked`: is an item right under every renaming?"""
-    return {
-        "accuracy": scores["in_domain"][:, : sets.attacked],
-        "attacked": survives(scores["renamed"], sets.variants),
-    }
 
 
 def bag(name: str, size: int, seed: int, part: str | None = None) -> np.ndarray:

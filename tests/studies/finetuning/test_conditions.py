@@ -7,10 +7,9 @@ import pytest
 
 from bertology_utils.absent import Absent
 from bertology_utils.language.grammar import generate
-from bertology_utils.language.lexicon import first_words
 from bertology_utils.runs import Runs
 from bertology_utils.studies.finetuning import luck, what_changed
-from bertology_utils.studies.finetuning.conditions import TASKS, Conditions, adapted, by_task
+from bertology_utils.studies.finetuning.conditions import TASKS, Conditions, by_task
 from bertology_utils.tuning.comparisons import Plan
 
 
@@ -32,18 +31,6 @@ def probe():
 def test_every_task_has_every_condition(conditions, plan):
     shown = by_task(Runs(conditions, conditions), plan)
     assert tuple(shown) == TASKS and all(len(own) == 6 for own in shown.values())
-
-
-def test_adapters_train_a_share(tiny, conditions, plan):
-    found = adapted(tiny, conditions, dataclasses.replace(plan, seeds=(0,)))
-    assert len(found["adapter"]) == 1 and len(found["full"]) == 2 and 0 < found["share"] < 0.5
-
-
-def test_seeds_that_the_conditions_lack_are_fully_tuned_too(tiny, conditions, plan):
-    found = adapted(tiny, conditions, dataclasses.replace(plan, seeds=(0, 1, 2)))
-    verbs = first_words(plan.examples("voice")[1].sentences, "verbs")
-    assert found["adapter"].shape == found["full"].shape == (3, len(set(verbs)))
-    assert found["full"][:2].mean(1) == pytest.approx(conditions.tuned["voice"].mean(1))
 
 
 def test_changes_have_the_shape_of_runs_and_sentences(tiny_eager, conditions, probe, plan):

@@ -11,7 +11,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.files import read_rows
 from bertology_utils.models import twin
 from bertology_utils.studies.finetuning import study_file
-from bertology_utils.studies.finetuning.conditions import adapter_size, stored
+from bertology_utils.studies.finetuning.conditions import adapter_size, added
 from bertology_utils.studies.finetuning.recorded import LEAST, Recorded
 from bertology_utils.studies.finetuning.study_file import (
     ADAPTERS,
@@ -276,7 +276,8 @@ def test_a_body_with_adapters_is_counted_by_hand(tiny) -> None:
     adapters = tiny.layers * 2 * (2 * tiny.width * size + size + tiny.width)
     heads = [2 * (tiny.width * times) + 2 for times in (1, 4)]  # of a sentence, and of a pair
     expected = (body - norms + 2 * (norms + adapters) + sum(heads)) / (2 * body + sum(heads))
-    assert stored(tiny, ("voice", "paraphrase")) == pytest.approx(expected)
+    share = (2 * (norms + adapters) + sum(heads)) / (2 * body + sum(heads))
+    assert added(tiny, ("voice", "paraphrase")) == pytest.approx({"stored": expected, "share": share})
 
 
 @pytest.mark.parametrize(
@@ -289,11 +290,32 @@ def test_a_body_with_adapters_is_counted_by_hand(tiny) -> None:
     ],
 )
 def test_adapters_are_cheaper_at_a_stated_loss(tiny, monkeypatch, adapter, full, share, verdict) -> None:
-    monkeypatch.setattr("bertology_utils.studies.finetuning.recorded.stored", lambda *_: share)
+    monkeypatch.setattr("bertology_utils.studies.finetuning.recorded.added", lambda *_: {"stored": share})
     claim = claim_by_id("adapters-multitask")
     recorded = Recorded(bodies(tiny.identity, adapter, full), tiny.identity)
     own, control = (needed(claim, recorded.served(specimen)) for specimen in (tiny, twin(tiny, 1)))
     assert own["full"].items == 400 and control["full"].mean() == pytest.approx(0.55, abs=0.01)
+    assert judge_claim(claim, own, [control]).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("adapter", "frozen", "share", "verdict"),
+    [
+        (0.95, 0.8, 0.03, "replicates"),
+        (0.9, 0.8, 0.03, "contradicts"),  # something is lost
+        (0.95, 0.8, 0.1, "contradicts"),  # as good, and not small
+        (0.95, 0.95, 0.03, "cannot do the task"),  # adapters that do nothing would match as well
+    ],
+)
+def test_adapters_approximate_tuning_that_frozen_vectors_do_not(
+    tiny, monkeypatch, adapter, frozen, share, verdict
+) -> None:
+    monkeypatch.setattr("bertology_utils.studies.finetuning.recorded.added", lambda *_: {"share": share})
+    claim = claim_by_id("adapters-houlsby")
+    lines = bodies(tiny.identity, dict.fromkeys(SERVED, adapter), 0.95)
+    recorded = Recorded([*lines, *arms(tiny.identity, {"frozen": frozen}, {"frozen": 0.5})], tiny.identity)
+    own, control = (needed(claim, recorded.approximated(specimen)) for specimen in (tiny, twin(tiny, 1)))
+    assert own["full"].items == 300 and control["frozen"].mean() == pytest.approx(0.5, abs=0.01)
     assert judge_claim(claim, own, [control]).verdict == verdict
 
 

@@ -60,6 +60,7 @@ def verdict(claim: str, own, control) -> str:
         ("deeper-layer-complement", "HIRE", {"": 0.85}, {}, "contradicts"),
         ("sesamebert-all-layers", "SesameBERT", {"": 0.85}, {}, "contradicts"),
         ("freelb-adversarial", "FreeLB", {MISSPELT: 0.75}, {"": 0.9, MISSPELT: 0.75}, "contradicts"),  # merely better
+        ("freelb-adversarial", "FreeLB", {"": 0.95, MISSPELT: 0.84}, {"": 0.98, MISSPELT: 0.8}, "contradicts"),
         ("adversarial-regularization", "SMART", {"": 0.85}, {"": 0.5, LEARNT: 0.5}, "contradicts"),  # nothing learnt
     ],
 )

@@ -12,7 +12,7 @@ from bertology_utils.tuning.training import Classifier
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.judging import judge_claim, needed
 
-CLAIM = "teach-reasoning-fragments"
+CLAIM, COST = "teach-reasoning-fragments", "fragments-keep-ordinary-task"
 
 
 @pytest.fixture
@@ -45,23 +45,29 @@ def test_what_is_planted_is_learnt_and_without_premises_is_not(words, monkeypatc
     for kind in fragments.FRAGMENTS:
         assert runs.model[f"{kind}_taught"].min() > 0.9 and runs.model[f"{kind}_blind"].max() < 0.5
     for side in (runs.model, runs.twin):
-        assert {own.shape for own in needed(claim_by_id(CLAIM), side).values()} == {(2, 1)}
+        for claim in map(claim_by_id, (CLAIM, COST)):
+            assert {own.shape for own in needed(claim, side).values()} == {(2, 1)}
 
 
-CHANGES = {
-    "replicates": [{}],
-    "contradicts": [{"boolean_taught": 0.4}],
-    "weaker": [{"comparative_taught": 0.5}],
-    "cannot do the task": [{"ordinary_before": 0.35, "ordinary_taught": 0.35}],
-}
+UNTAUGHT = {f"{kind}_taught": 0.4 for kind in fragments.FRAGMENTS}
+CHANGES = [
+    (CLAIM, {}, "replicates"),
+    (CLAIM, {"boolean_taught": 0.4}, "contradicts"),
+    (CLAIM, {"comparative_taught": 0.5}, "weaker"),
+    (CLAIM, {"ordinary_before": 0.35, "ordinary_taught": 0.35}, "cannot do the task"),
+    (COST, {}, "replicates"),
+    (COST, {"ordinary_taught": 0.85}, "contradicts"),  # one skill in the place of the other
+    (COST, UNTAUGHT, "cannot do the task"),  # lessons that teach nothing cost nothing
+    (COST, {"ordinary_before": 0.35, "ordinary_taught": 0.35}, "cannot do the task"),
+]
 
 
-@pytest.mark.parametrize(("verdict", "change"), [(name, own) for name, each in CHANGES.items() for own in each])
-def test_planted_verdicts(verdict, change) -> None:
+@pytest.mark.parametrize(("claim", "change", "verdict"), CHANGES)
+def test_planted_verdicts(claim, change, verdict) -> None:
     rng = np.random.default_rng(0)
     parts = {"{}_before": 0.4, "{}_taught": 0.9, "{}_blind": 0.35, "lessons_{}_taught": 0.9}
     base = {name.format(kind): mean for kind in fragments.FRAGMENTS for name, mean in parts.items()}
     base |= {"ordinary_before": 0.95, "ordinary_taught": 0.94} | change
     samples = {name: mean + rng.normal(0, 0.01, (12, 1)) for name, mean in base.items()}
     twins = [{name: rng.normal(1 / 3, 0.01, (1, 1)) for name in base} for _ in range(12)]
-    assert judge_claim(claim_by_id(CLAIM), samples, twins).verdict == verdict
+    assert judge_claim(claim_by_id(claim), samples, twins).verdict == verdict
