@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from bertology_utils.samples import per_seed
 from bertology_utils.studies.training import more_seeds
 from bertology_utils.tuning import tiny_pretraining as tiny
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.formulas import clauses_of, names_of
+from bertology_utils.verdicts.judging import judge_claim, needed
 
 CLAIMS = {
     "masks": ("dynamic-masking",),
@@ -55,3 +57,21 @@ def test_seeds_differ_in_their_words() -> None:
 
 def test_the_first_words_stay_the_first() -> None:
     assert tiny.small_language(20, 3) == tiny.small_language(20, 3, drawn=False)
+
+
+@pytest.mark.parametrize(
+    ("by_layers", "by_heads", "verdict"),
+    [
+        ((0.2, 0.05, 0.0), (0.02, 0.0, 0.02), "replicates"),
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), "cannot do the task"),  # no shape matters: ranges of noise
+        ((0.0, 0.0, 0.2), (0.02, 0.0, 0.02), "cannot do the task"),  # layers lie apart, but depth does harm
+        ((0.2, 0.05, 0.0), (0.3, 0.0, 0.1), "contradicts"),
+    ],
+)
+def test_layers_and_heads_are_compared_where_depth_helps(by_layers, by_heads, verdict) -> None:
+    rng, known = np.random.default_rng(0), claim_by_id("layers-over-heads")
+    names = [f"{kind}_{n}" for kind, numbers in (("layers", (1, 2, 4)), ("heads", (1, 2, 8))) for n in numbers]
+    means = dict(zip(names, (*by_layers, *by_heads), strict=True))
+    means["heads_2"] = means["layers_2"]  # one arm under two names
+    samples = {name: per_seed(4 + mean + rng.normal(0, 0.03, 48)) for name, mean in means.items()}
+    assert judge_claim(known, needed(known, samples), [needed(known, samples)]).model.verdict == verdict
