@@ -131,6 +131,12 @@ def groups(root: Path | None = None) -> dict[str, list[str]]:
     }
 
 
+def members(root: Path | None = None) -> list[str]:
+    """All embedded models in the order of `groups`, each behind the steps of its pre-training that were kept."""
+    kept = {name: checkpoint_steps(_folder(name, root)) for own in groups(root).values() for name in own}
+    return [member for name, steps in kept.items() for member in (*(f"{name}@{step}" for step in steps), name)]
+
+
 def _heading(name: str) -> str:
     if seed := _SEED.fullmatch(name):
         return f"Seeds of {seed['base']}"

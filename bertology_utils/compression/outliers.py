@@ -52,10 +52,15 @@ def deviating(model: nn.Module) -> np.ndarray:
 
 def outlier_dimensions(model: nn.Module) -> list[Outlier]:
     """Dimensions whose scale or bias deviates in more than `PERSISTENT` of the layers, the most persistent first."""
-    scale, bias = (deviations(model) > SIGMAS).sum(1)
-    chosen = np.flatnonzero(np.maximum(scale, bias) > PERSISTENT * model.config.num_hidden_layers)
-    found = [Outlier(int(d), int(scale[d]), int(bias[d])) for d in chosen]
+    flags = deviations(model) > SIGMAS
+    scale, bias = flags.sum(1)
+    found = [Outlier(int(d), int(scale[d]), int(bias[d])) for d in persistent(flags)]
     return sorted(found, key=lambda o: (-max(o.scale_layers, o.bias_layers), -o.scale_layers - o.bias_layers))
+
+
+def persistent(flags: np.ndarray) -> np.ndarray:
+    """Dimensions whose scale or whose bias deviates in more than `PERSISTENT` of the layers, of (2, layers, width)."""
+    return np.flatnonzero(flags.sum(1).max(0) > PERSISTENT * flags.shape[1])
 
 
 @contextmanager

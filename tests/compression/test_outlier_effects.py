@@ -28,6 +28,18 @@ def test_a_planted_dimension_is_found_in_all_layers(planted, tiny):
     assert not study.persistence(tiny.model)[0].any()
 
 
+def test_a_scan_holds_the_rule_against_shuffled_layers(planted, tiny, monkeypatch):
+    """Planted: one dimension in each of eight layers; the trivial reason: a net so shallow that one layer is enough."""
+    flags = np.zeros((2, 8, 200))
+    flags[:, np.arange(8), np.arange(8)] = flags[0, :, 5] = 9  # here and there another one, and always this one
+    deviations = {8: flags, 2: flags[:, :2]}
+    monkeypatch.setattr(study, "load", lambda layers: dataclasses.replace(tiny, model=layers))
+    monkeypatch.setattr(study.outliers, "deviations", deviations.get)
+    deep, shallow = study.scan([8, 2]).to_dict("records")
+    assert deep == {"model": 8, "layers": 8, "width": 200, "outlier dimensions": 1, "by chance": 0.0}
+    assert shallow["outlier dimensions"] == 3 and shallow["by chance"] > 3
+
+
 def test_position_is_a_share_of_all_layers(planted):
     found = study.position(planted.model)
     assert float(found["flagged"]) == 1 and found["chance"] < 1

@@ -14,10 +14,11 @@ import pandas as pd
 
 from bertology_utils.by_seed import read_study
 from bertology_utils.errors import NotAskable
+from bertology_utils.instruments.heads import kappa_test
 from bertology_utils.instruments.relations import PATTERNS, map_patterns
 from bertology_utils.models import Specimen, twin
 from bertology_utils.project import RANDOM_PREFIX, find_root
-from bertology_utils.samples import UnitSamples, per_seed
+from bertology_utils.samples import UnitSamples, like, per_seed
 from bertology_utils.studies.overparametrization import subnetworks as nets
 from bertology_utils.studies.overparametrization.lottery import GRADED, TASKS, Plan
 from bertology_utils.studies.overparametrization.networks_file import FULL, PATH, Unit, numbers
@@ -35,6 +36,8 @@ EVERY = (FULL, *NETWORKS, *READERS)
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 LEAST = 3  # seeds that an interval needs
 OFTEN = 0.8  # of the tasks in which a super-survivor is left
+SURVIVAL, SHARES = ("s_good", "heads"), ("m_good", "weights")  # networks and the columns of what is left in them
+DEALS = range(20)  # of survivors to random places: what they give on average
 Samples = dict[str, np.ndarray]
 
 
@@ -99,19 +102,14 @@ class Recorded:
         return scores | whole | shares
 
     def stability(self, specimen: Specimen) -> Samples:
-        """How runs agree: kappa of the good networks' heads, the spread of m-pruning's shares, of importance scores."""
-        heads, weights, importance = (
-            [self._of_task(specimen.identity, task, network, column) for task in TASKS]
-            for network, column in (("s_good", "heads"), ("m_good", "weights"), (FULL, "importance"))
-        )
-        spreads = {
-            name: per_seed(np.mean([np.ravel(nets.spread_by_run(own)) for own in every], axis=0))
-            for name, every in (("share_sd", weights), ("head_sd", [own.astype(float) for own in heads]))
-        }
-        return spreads | {
-            "kappa": nets.kappa_by_run(*heads),
-            "reliability": nets.reliability(*importance),
-        }
+        """How runs agree: `nets_agree` of the good networks, and its samples as `dealt_kappa`, ... where each run's
+        survivors and shares stand in random places, means over `DEALS`; the `reliability` of importance scores."""
+        heads, weights = (self._of_tasks(specimen.identity, *column) for column in (SURVIVAL, SHARES))
+        rng, found = np.random.default_rng(0), nets_agree(heads, weights)
+        deals = [nets_agree(*([nets.dealt(own, rng) for own in every] for every in (heads, weights))) for _ in DEALS]
+        chance = {f"dealt_{name}": like(own, np.mean([deal[name] for deal in deals], 0)) for name, own in found.items()}
+        scores = self._of_tasks(specimen.identity, FULL, "importance")
+        return found | chance | {"reliability": nets.reliability(*scores)}
 
     def overlap(self, specimen: Specimen, *tasks: str) -> dict[str, UnitSamples]:
         """`subnetworks.task_overlap` of the good networks' heads, and how well the first_task, ... was learnt."""
@@ -128,7 +126,7 @@ class Recorded:
         """
         shapeless = map_patterns(eager, sentences) == PATTERNS.index("heterogeneous")
         maps = shapeless.reshape(len(shapeless), -1).astype(float)
-        often = np.mean([self._of_task(eager.identity, task, "s_good", "heads") for task in TASKS], axis=0)
+        often = np.mean(self._of_tasks(eager.identity, *SURVIVAL), axis=0)
         kept = [share >= min(OFTEN, np.sort(share)[-2]) for share in often]
         return {"survivors": np.stack([maps[:, heads].mean(1) for heads in kept]), "heads": maps.mean(1)}
 
@@ -144,6 +142,13 @@ class Recorded:
             for column in ("heads", "feed_forward")
         )
         return heads.reshape(len(parts), -1)
+
+    def kappas(self) -> pd.DataFrame:
+        """By task, Fleiss' kappa of the good networks' heads, its permutation null and p: `heads.kappa_test`."""
+        tests = [kappa_test(heads, draws=400) for heads in self._of_tasks(self.named, *SURVIVAL)]
+        rows = [(one.kappa, np.mean(one.null), np.quantile(one.null, 0.975), one.p) for one in tests]
+        names = ["kappa", "any heads", "97.5 % of deals under", "p"]
+        return pd.DataFrame(rows, list(TASKS), names).round(3).rename_axis("task").reset_index()
 
     def bars(self) -> dict[str, dict[str, np.ndarray]]:
         """Mean scores over tasks by network, pruned and tuned again: samples over seeds."""
@@ -198,6 +203,9 @@ class Recorded:
         answers = Plan().test * len(tasks)
         return {network: per_seed(means[network].loc[seeds].to_numpy(), answers) for network in networks}
 
+    def _of_tasks(self, identity: str, network: str, column: str) -> list[np.ndarray]:
+        return [self._of_task(identity, task, network, column) for task in TASKS]
+
     def _of_task(self, identity: str, task: str, network: str, column: str, tasks: Sequence[str] = TASKS) -> np.ndarray:
         """What stands in a column, a row a seed that has all `tasks`: booleans of which parts are left, or numbers."""
         seeds = self._common(identity, [network], tasks)
@@ -205,6 +213,19 @@ class Recorded:
         lines = mine[mine["task"] == task].set_index("seed")[column].loc[seeds]
         read = numbers if column in ("importance", "weights") else lambda text: np.array(list(text)) == "1"
         return np.stack([read(line) for line in lines])
+
+
+def nets_agree(heads: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> Samples:
+    """How runs of one task agree, over tasks: one value a run.
+
+    heads: which are left (runs, heads); weights: which share of each matrix (runs, matrices). kappa is Fleiss' of the
+    heads; head_sd, share_sd the spread over runs of the cells of a map of either (prasanna2020bert).
+    """
+    spreads = {
+        name: per_seed(np.mean([np.ravel(nets.spread_by_run(own.astype(float))) for own in every], axis=0))
+        for name, every in (("share_sd", weights), ("head_sd", heads))
+    }
+    return spreads | {"kappa": nets.kappa_by_run(*heads)}
 
 
 def published_networks() -> dict[str, float]:

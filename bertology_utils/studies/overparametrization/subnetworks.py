@@ -216,6 +216,11 @@ def agreement(survival: np.ndarray) -> tuple[np.ndarray, float]:
     return np.mean(pairs, axis=0), float(rate**2 + (1 - rate) ** 2)
 
 
+def dealt(runs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """What each run keeps, dealt to random places: as many survivors, but any heads; (runs, parts) as it came."""
+    return rng.permuted(runs, axis=1)
+
+
 def pairs_of_runs(*groups: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray, tuple[str, str]]]:
     """Every two runs of one group, with their names: runs are what was drawn, not the heads that each of them has."""
     for group, runs in enumerate(groups):

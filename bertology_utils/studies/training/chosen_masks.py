@@ -5,21 +5,21 @@ differ in what they hide or in the piece that hides it, and each is asked what i
 with gaps.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bertology_utils.language.facts import InventedPerson
+from bertology_utils.language.grammar import Sentence
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED, corrupt
 from bertology_utils.pretraining.objectives import frequency_mask, group_mask, token_mask
 from bertology_utils.runs import Runs
-from bertology_utils.samples import by_unit
-from bertology_utils.studies.training.budgets import facts_known
 from bertology_utils.studies.training.laboratory import Laboratory, Models, of_words
 from bertology_utils.text import batches, encode_words, model_inputs
 from bertology_utils.tuning import tiny_pretraining as tiny
@@ -31,6 +31,7 @@ MASK, UNKNOWN = "[MASK]", "[UNK]"
 GAPS = 0.2  # share of the other words that are unknown
 RARE = 0.25  # of all word forms
 Words = Sequence[str]
+Rivals = Mapping[str, Words]
 Choose = Callable[[int, np.random.Generator], np.ndarray]  # number of a sentence -> booleans (words,)
 
 
@@ -39,12 +40,12 @@ def pretrain(
 ) -> list[Specimen]:
     """Tiny models that predict what `choose` hides behind `symbol`, corrupted as BERT's; all seeds at once."""
     fresh = tiny.over_seeds(lambda seed: tiny_specimen(words, recipe, seed), seeds)
-    feeds = [_feed(own, sentences, choose, seed, recipe.budget, symbol) for seed, own in enumerate(fresh)]
+    feeds = [masked_feed(own, sentences, choose, seed, recipe.budget, symbol) for seed, own in enumerate(fresh)]
     return train_together(fresh, feeds, recipe.steps, recipe.learning_rate)
 
 
-def _feed(
-    specimen: Specimen, sentences: Sequence[Words], choose: Choose, seed: int, budget: int, symbol: str
+def masked_feed(
+    specimen: Specimen, sentences: Sequence[Words], choose: Choose, seed: int, budget: int, symbol: str = MASK
 ) -> Iterator[dict[str, Tensor]]:
     """Shuffled batches for ever, with new choices every time; a word is a piece, after [CLS]."""
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
@@ -62,10 +63,17 @@ def _feed(
 
 
 @torch.no_grad()
-def word_losses(models: Models, sentences: Sequence[Words], symbol: str = MASK, gaps: float = 0.0) -> np.ndarray:
+def word_losses(
+    models: Models,
+    sentences: Sequence[Words],
+    symbol: str = MASK,
+    gaps: float = 0.0,
+    rivals: Rivals = MappingProxyType({}),
+) -> np.ndarray:
     """-log of the probability of each word where `symbol` alone hides it, sentence after sentence: (seeds, words) nats.
 
-    gaps: share of the other words in whose place the piece of unknown words stands, the same for every model.
+    gaps: share of the other words in whose place the piece of unknown words stands, the same for every model. rivals:
+    of a word those, itself among them, of which it is told; of all words where there is none.
     """
     rng, asked, places, answers = np.random.default_rng(0), [], [], []
     for words in sentences:
@@ -77,14 +85,26 @@ def word_losses(models: Models, sentences: Sequence[Words], symbol: str = MASK, 
             answers.append(word)
     encodings, losses = encode_words(models[0], asked), np.empty((len(models), len(asked)))
     gold = torch.tensor(models[0].tokenizer.convert_tokens_to_ids(answers))
+    barred = _barred(models[0], answers, rivals)
     for rows in batches(models[0], [len(encoding) for encoding in encodings], 4096):
         batch = model_inputs(models[0], [encodings[row] for row in rows])
         chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
         chosen[torch.arange(len(rows)), torch.tensor(places)[rows]] = True
         for own, model in zip(losses, models, strict=True):
             logits, _ = masked_logits(model.model, batch, chosen)
-            own[rows] = torch.nn.functional.cross_entropy(logits, gold[rows], reduction="none").numpy()
+            among = logits.masked_fill(barred[rows], -torch.inf)
+            own[rows] = torch.nn.functional.cross_entropy(among, gold[rows], reduction="none").numpy()
     return losses
+
+
+def _barred(model: Specimen, answers: Words, rivals: Rivals) -> Tensor:
+    """Which pieces are not asked about at each answer: booleans (answers, vocabulary)."""
+    barred = torch.zeros(len(answers), model.model.config.vocab_size, dtype=torch.bool)
+    for row, word in zip(barred, answers, strict=True):
+        if word in rivals:
+            row[:] = True
+            row[model.tokenizer.convert_tokens_to_ids(list(rivals[word]))] = False
+    return barred
 
 
 # ---------------------------------------------------------------- the arms
@@ -101,28 +121,28 @@ def rarer(sentences: Sequence[Words]) -> Choose:
     return lambda row, rng: frequency_mask([count[word] for word in sentences[row]], rng)
 
 
-def rare_words(lab: Laboratory, even: Models) -> Runs:
-    """Losses at rare and at other words of held-out sentences, after even masks and after masks of rare words.
+def rare_rivals(sentences: Sequence[Sentence]) -> dict[str, list[str]]:
+    """Of each rare word the rare words of its part of speech, itself among them, where it is not the only one.
 
-    rare_even, rare_chosen: (seeds, rare forms), the quarter of all word forms that are read least; other_even,
-    other_chosen, and untrained at these other words: (seeds, nouns and verbs) (lample2019crosslingual).
+    Rare is the quarter of all word forms that are read least.
     """
-    count = Counter(word for words in lab.corpus for word in words)
-    limit = np.quantile([count[word] for word in lab.words], RARE)
-    forms = np.array([word for words in lab.unseen for word in words])
-    rare = np.array([count[word] <= limit for word in forms])
-    arms = {"even": even, "chosen": pretrain(lab.words, lab.corpus, rarer(lab.corpus), lab.recipe, lab.seeds)}
-    losses = {arm: word_losses(models, lab.unseen) for arm, models in arms.items()}
-    untrained = word_losses(lab.untrained, lab.unseen)
+    tags = {word: tag for sentence in sentences for word, tag in zip(sentence.words, sentence.upos, strict=True)}
+    count = Counter(word for sentence in sentences for word in sentence.words)
+    limit, classes = np.quantile(list(count.values()), RARE), defaultdict(list)
+    for word in sorted(count):
+        if count[word] <= limit:
+            classes[tags[word]].append(word)
+    return {word: own for own in classes.values() if len(own) > 1 for word in own}
 
-    def parts(of: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        found = {"untrained": _by_sentence(lab, untrained, ~rare)}
-        for arm, own in of.items():
-            found[f"rare_{arm}"] = by_unit(own[:, rare], forms[rare].tolist())
-            found[f"other_{arm}"] = _by_sentence(lab, own, ~rare)
-        return found
 
-    return Runs(parts(losses), parts(dict.fromkeys(arms, untrained)))
+def rare_losses(model: Specimen, sentences: Sequence[Words], rivals: Rivals) -> dict[str, float]:
+    """Nats at rare words, each told from its `rare_rivals` alone, and told from all words: `rare`, `all`; at `other`s.
+
+    A mask that makes all rare words likelier gains at `all` and not at `rare`.
+    """
+    rare = np.array([word in rivals for words in sentences for word in words])
+    losses, among = (word_losses([model], sentences, rivals=own)[0] for own in ({}, rivals))
+    return {"rare": among[rare].mean(), "all": losses[rare].mean(), "other": losses[~rare].mean()}
 
 
 def unknown_words(lab: Laboratory, even: Models) -> Runs:
@@ -153,15 +173,25 @@ def _by_sentence(lab: Laboratory, losses: np.ndarray, counted: np.ndarray | None
     return of_words(sums / number, lab.unseen)
 
 
-def names(lab: Laboratory, people: Sequence[InventedPerson]) -> Runs:
-    """`budgets.facts_known` after masks of single words, `facts_words`, and of names and countries, `facts_names`."""
+def name_masks(people: Sequence[InventedPerson]) -> dict[str, Choose]:
+    """What arms hide of the people's statements: `words`, single ones, `names` and countries whole (zhang2019ernie).
+
+    singles: one word of a name, or the country, which is hidden as often as `names` hides it: what these teach more is
+    not due to practice at the question.
+    """
     groups = [_entities(person) for person in people]
+    return {
+        "words": evenly([person.statement() for person in people]),
+        "singles": lambda row, rng: one_of_group(groups[row], rng),
+        "names": lambda row, rng: group_mask(groups[row], rng),
+    }
 
-    def train(words: Words, statements: Sequence[Words], recipe: BilingualRecipe) -> dict[str, Models]:
-        chosen = {"facts_words": evenly(statements), "facts_names": lambda row, rng: group_mask(groups[row], rng)}
-        return {name: pretrain(words, statements, choose, recipe, lab.seeds) for name, choose in chosen.items()}
 
-    return facts_known(lab, people, train)
+def one_of_group(groups: Sequence[int | None], rng: np.random.Generator) -> np.ndarray:
+    """One word of the group that `group_mask` would hide: booleans (words,)."""
+    hidden = group_mask(groups, rng)
+    hidden[rng.permutation(np.flatnonzero(hidden))[1:]] = False
+    return hidden
 
 
 def _entities(person: InventedPerson) -> list[int | None]:

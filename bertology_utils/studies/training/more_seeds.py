@@ -11,19 +11,33 @@ from functools import cache
 
 import numpy as np
 
+from bertology_utils.language.facts import invented_people
 from bertology_utils.language.grammar import Sentence
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
 from bertology_utils.samples import UnitSamples, per_seed
+from bertology_utils.studies.training.budgets import FACTS_BUDGET
+from bertology_utils.studies.training.chosen_masks import (
+    Choose,
+    evenly,
+    masked_feed,
+    name_masks,
+    rare_losses,
+    rare_rivals,
+    rarer,
+)
 from bertology_utils.tuning import tiny_pretraining as tiny
 from bertology_utils.tuning.descent import Optimiser, adamw
 from bertology_utils.tuning.lamb import Lamb
+from bertology_utils.tuning.together import train_together
 from bertology_utils.tuning.two_languages import BilingualRecipe
 
 RECIPE = replace(tiny.TINY, steps=90)
 SENTENCES, HELD_OUT, WORDS = 2600, 300, 224
 FEW, COPIES = 100, 10  # sentences that are read again and again, and masks of each that are drawn once
 VERBS = 100  # at least so many of the held-out sentences have a form of be, have or do
+LONG = 900  # steps: after ninety nothing is learnt of rare words
+PEOPLE, PIECES = 24, 80  # of whom a seed invents its facts, and pieces of their words
 STACKED = 1000  # added to a seed, for the order of the second half
 SIZE, BATCH, UPDATES = {"width": 32, "inner": 64}, 64, 1280  # of the arms of batches; pieces and steps of the smallest
 SMALL_RATE = 2**-9
@@ -132,6 +146,58 @@ def _stacked(shallow: Sequence[Specimen], texts: Texts, seeds: Sequence[int]) ->
     return tiny.train_each(deep, texts, recipe, [STACKED + seed for seed in seeds])
 
 
+def rare_words(seeds: Sequence[int]) -> Runs:
+    """`chosen_masks.rare_losses` after even masks, `rare_even`, ..., after masks of rare words, `rare_chosen`, ...
+    (lample2019crosslingual), and untrained, `rare_untrained`, ...; as long as rare words take to be learnt at all."""
+    texts, recipe = _read(seeds), replace(RECIPE, steps=LONG)
+    arms = {"untrained": _untrained(seeds)}
+    for arm, choices in (("even", evenly), ("chosen", rarer)):
+        arms[arm] = _masked_by(_untrained(seeds), texts, [choices(text) for text in texts], seeds, recipe)
+    found = {arm: _at_rare_words(models, seeds) for arm, models in arms.items()}
+    sides = (
+        {f"{part}_{arm}": values for arm in arms for part, values in found[of or arm].items()}
+        for of in ("", "untrained")
+    )
+    return Runs(*sides)
+
+
+def _masked_by(
+    fresh: Sequence[Specimen], texts: Texts, choices: Sequence[Choose], seeds: Sequence[int], recipe: BilingualRecipe
+) -> list[Specimen]:
+    """Fresh models, trained in place to fill in what their choices hide of their texts."""
+    each = zip(fresh, texts, choices, seeds, strict=True)
+    feeds = [masked_feed(own, text, choose, seed, recipe.budget) for own, text, choose, seed in each]
+    return train_together(fresh, feeds, recipe.steps, recipe.learning_rate)
+
+
+def _at_rare_words(models: Sequence[Specimen], seeds: Sequence[int]) -> dict[str, UnitSamples]:
+    each = [
+        rare_losses(model, _language(seed)[-HELD_OUT:], rare_rivals(_sentences(seed)[:-HELD_OUT]))
+        for model, seed in zip(models, seeds, strict=True)
+    ]
+    return {part: per_seed([own[part] for own in each], HELD_OUT) for part in each[0]}
+
+
+def names(seeds: Sequence[int]) -> Runs:
+    """Shares of facts known after `chosen_masks.name_masks`, `facts_words`, ..., and before any training, `guesses`."""
+    people = [invented_people(PEOPLE, congruent=False, seed=seed) for seed in seeds]
+    texts = [[person.statement() for person in own] for own in people]
+    recipe, choices = replace(RECIPE, budget=FACTS_BUDGET), [name_masks(own) for own in people]
+    words = [[*text, own[0].candidates] for text, own in zip(texts, people, strict=True)]
+
+    def fresh() -> list[Specimen]:
+        return tiny.untrained_each(words, PIECES, recipe, seeds)
+
+    arms = {"guesses": fresh()}
+    for arm in choices[0]:
+        arms[f"facts_{arm}"] = _masked_by(fresh(), texts, [own[arm] for own in choices], seeds, recipe)
+    known = {
+        arm: per_seed([tiny.planted_facts([own], of).mean() for own, of in zip(models, people, strict=True)], PEOPLE)
+        for arm, models in arms.items()
+    }
+    return Runs(known, dict.fromkeys(known, known["guesses"]))
+
+
 def batches(seeds: Sequence[int]) -> Runs:
     """Losses after as many pieces in batches 8 and 32 times as large as those of `small` (you2019large).
 
@@ -161,5 +227,7 @@ EXPERIMENTS = {
     "masks-drawn-once": masks,
     "reading-more": reading,
     "layers-or-heads": shapes,
+    "rare-words": rare_words,
+    "names-masked": names,
     "batches-and-optimisers": batches,
 }

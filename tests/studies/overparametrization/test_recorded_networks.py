@@ -92,6 +92,38 @@ def test_equal_survivors_agree_fully(recorded, tiny) -> None:
     assert overlap["between_tasks"].mean() == overlap["between_seeds"].mean() == pytest.approx(1)
 
 
+@pytest.mark.parametrize(
+    ("noise", "spread", "unstable", "maps"),
+    [
+        (0.9, 0.005, "replicates", "replicates"),  # runs agree somewhat on heads, and on shares
+        (1000.0, 0.005, "cannot do the task", "cannot do the task"),  # any heads, as many a run
+        (0.9, 0.5, "replicates", "contradicts"),  # shares that no matrix keeps from run to run
+        (0.2, 0.005, "contradicts", "contradicts"),  # runs agree on heads
+    ],
+)
+def test_heads_dealt_at_random_replicate_nothing(tiny, noise, spread, unstable, maps) -> None:
+    rng = np.random.default_rng(0)
+    favoured = np.arange(32) % 2 == 0
+
+    def line(unit: Unit) -> Unit:
+        scores, shares = favoured + rng.normal(0, noise, 32), favoured / 4 + rng.normal(0.4, spread, 32)
+        kept = networks_file._bits({"heads": scores >= np.median(scores)})
+        return replace(
+            unit, **{"s_good": kept, "m_good": {"weights": networks_file._text(shares)}}.get(unit.network, {})
+        )
+
+    samples = Recorded([line(unit) for unit in planted(tiny.identity, 20)], tiny.identity).stability(tiny)
+    claims = map(claim_by_id, ("s-pruning-unstable", "good-subnetwork-qnli-maps"))
+    found = [judge_claim(claim, needed(claim, samples), [needed(claim, samples)]).model.verdict for claim in claims]
+    assert found == [unstable, maps]
+
+
+def test_each_task_has_a_permutation_null(recorded) -> None:
+    table = recorded.kappas()
+    assert list(table["task"]) == list(lottery.TASKS) and (table["kappa"] == 1).all()
+    assert (table["any heads"] < 0.2).all() and (table["any heads"] < table["97.5 % of deals under"]).all()
+
+
 def test_a_page_is_about_the_specimen_or_the_first_model_of_the_file(recorded, tiny, monkeypatch) -> None:
     assert recorded.who == f"{tiny.name}, 3 seeds, 5 tasks"
     assert recorded.survival().tolist() == [[1, 1], [0, 0]]
