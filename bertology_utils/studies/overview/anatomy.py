@@ -27,7 +27,7 @@ from bertology_utils.text import Encoding, encode_words
 
 TABLES = {"words": "word_embeddings", "positions": "position_embeddings", "segments": "token_type_embeddings"}
 ORDERS = ("post", "pre")
-VIEWS = ("both", "left")
+VIEWS = ("both", "left", "right", "masks_behind")
 Weights = dict[str, np.ndarray]
 
 
@@ -186,8 +186,9 @@ def masked_queries(
 ) -> tuple[list[Query], np.ndarray]:
     """`each` randomly chosen pieces of every sentence, masked one at a time; the queries and the hidden ids (queries,).
 
-    `among` names the words of each sentence that may be asked for, all of them by default. With view "left" every later
-    word is masked too, so that only what stands before can help; the same pieces are asked for in both views.
+    `among` names the words of each sentence that may be asked for, all of them by default. The view names what else is
+    seen: "both" sides; the "left" one, every later piece masked too; the "right" one, every earlier piece; both, and
+    "masks_behind" the sentence, as many as one of the other views has at most. All views ask for the same pieces.
     """
     if view not in VIEWS:
         raise unknown("view", view, VIEWS)
@@ -198,9 +199,14 @@ def masked_queries(
         places = [i for i, word in enumerate(encoding.word_ids) if word is not None]
         asked = places if among is None else [i for i in places if encoding.word_ids[i] in among[row]]
         for position in rng.choice(asked, size=min(each, len(asked)), replace=False):
-            hidden = {i for i in places if i > position} if view == "left" else set()
-            ids = [mask if i == position or i in hidden else piece for i, piece in enumerate(encoding.input_ids)]
-            queries.append(Query(tuple(ids), tuple(encoding.segment_ids), int(position)))
+            sides = {"left": {i for i in places if i > position}, "right": {i for i in places if i < position}}
+            hidden = {position} | sides.get(view, set())
+            ids = [mask if i in hidden else piece for i, piece in enumerate(encoding.input_ids)]
+            segments, behind = list(encoding.segment_ids), places[-1] + 1
+            if view == "masks_behind":
+                count = max(map(len, sides.values()))
+                ids[behind:behind], segments[behind:behind] = [mask] * count, [segments[position]] * count
+            queries.append(Query(tuple(ids), tuple(segments), int(position)))
             targets.append(encoding.input_ids[position])
     return queries, np.array(targets)
 

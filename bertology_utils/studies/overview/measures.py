@@ -67,7 +67,7 @@ def against_untrained(found: Runs | Absent) -> Runs | Absent:
 def blanks(
     specimen: Specimen, sentences: Sequence[Words], told: Sequence[Words], each: int, seed: int
 ) -> dict[str, UnitSamples]:
-    """Is the first guess at a hidden piece right? From `both` sides, from the `left`, and by frequency in `told`.
+    """Is the first guess at a hidden piece right? In each of `anatomy.VIEWS`, and by frequency in `told`, `unigram`.
 
     Samples over sentences, whose pieces stand or fall together; `each` pieces of a sentence are hidden, one at a time.
     """
@@ -76,7 +76,8 @@ def blanks(
         queries, targets = anatomy.masked_queries(specimen, sentences, view, seed=seed, each=each)
         hits[view] = anatomy.masked_scores(specimen, queries, targets)["top1"]
     hits["unigram"] = anatomy.unigram_hits(specimen, told, targets)
-    owners = np.repeat(np.arange(len(sentences)), [min(each, len(words)) for words in sentences])
+    pieces = [sum(word is not None for word in encoding.word_ids) for encoding in encode_words(specimen, sentences)]
+    owners = np.repeat(np.arange(len(sentences)), np.minimum(each, pieces))
     return {name: by_unit(values, owners) for name, values in hits.items()}
 
 

@@ -70,6 +70,17 @@ def test_left_view_hides_all_that_follows(tiny) -> None:
         assert set(other.input_ids[query.position : -1]) == {mask}
 
 
+def test_right_view_hides_all_that_precedes_and_masks_behind_hide_nothing(tiny) -> None:
+    both, left, right, behind = (anatomy.masked_queries(tiny, SENTENCES, view)[0] for view in anatomy.VIEWS)
+    mask = tiny.tokenizer.mask_token_id
+    for whole, before, after, query in zip(both, left, right, behind, strict=True):
+        assert set(after.input_ids[1 : after.position + 1]) == {mask}
+        assert after.input_ids[after.position + 1 :] == whole.input_ids[whole.position + 1 :]
+        most = max(before.input_ids.count(mask), after.input_ids.count(mask))
+        assert query.input_ids == (*whole.input_ids[:-1], *[mask] * (most - 1), whole.input_ids[-1])
+        assert query.position == whole.position and len(query.segment_ids) == len(query.input_ids)
+
+
 def test_masked_scores_agree_with_each_other(tiny) -> None:
     scores = anatomy.masked_scores(tiny, *anatomy.masked_queries(tiny, SENTENCES))
     assert (scores["top5"] >= scores["top1"]).all() and (scores["loss"] > 0).all()
@@ -88,7 +99,7 @@ def test_the_formula_counts_what_the_tensors_hold(name: str, layers: int, width:
 
 def test_unknown_names_are_told(tiny) -> None:
     with pytest.raises(BertologyError, match="view"):
-        anatomy.masked_queries(tiny, SENTENCES, "right")
+        anatomy.masked_queries(tiny, SENTENCES, "top")
     with pytest.raises(BertologyError, match="table"), anatomy.without_table(tiny, "colours"):
         pass
 

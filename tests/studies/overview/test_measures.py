@@ -7,8 +7,10 @@ from bertology_utils.absent import Absent
 from bertology_utils.compression.accounting import counts
 from bertology_utils.language.grammar import generate
 from bertology_utils.runs import Runs
-from bertology_utils.studies.overview import measures, sizes, stories
+from bertology_utils.studies.overview import anatomy, measures, sizes, stories
 from bertology_utils.studies.overview.two_stages import WhoActs
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
 
 SENTENCES = [sentence.words for sentence in generate(9, seed=3)]
 FIRST, SECOND = ["the", "dog", "sleeps", "."], ["the", "cat", "runs", "."]
@@ -33,7 +35,39 @@ def test_our_sum_is_the_librarys(tiny) -> None:
 
 def test_blanks_are_counted_by_sentence(tiny) -> None:
     found = measures.blanks(tiny, SENTENCES, SENTENCES, 2, 0)
-    assert set(found) == {"both", "left", "unigram"} and {len(values) for values in found.values()} == {9}
+    assert set(found) == {*anatomy.VIEWS, "unigram"} and {len(values) for values in found.values()} == {9}
+
+
+def reads_both(sides: list[int], masks: int) -> bool:
+    return all(sides)
+
+
+def reads_left(sides: list[int], masks: int) -> bool:
+    return bool(sides[0])
+
+
+def counts_masks(sides: list[int], masks: int) -> bool:
+    return masks < 3
+
+
+@pytest.mark.parametrize(
+    ("reader", "expected"), [(reads_both, REPLICATES), (reads_left, CONTRADICTS), (counts_masks, CONTRADICTS)]
+)
+def test_a_reader_of_one_side_or_of_the_number_of_masks_does_not_pass_for_one_of_both(
+    tiny, monkeypatch, reader, expected
+) -> None:
+    mask, special = tiny.tokenizer.mask_token_id, set(tiny.tokenizer.all_special_ids)
+
+    def planted(specimen, queries, targets):
+        right = []
+        for ids, _, at in queries:
+            sides = [sum(piece not in special for piece in part) for part in (ids[:at], ids[at + 1 :])]
+            right.append(float(reader(sides, ids.count(mask))))
+        return {"top1": np.array(right)}
+
+    monkeypatch.setattr(anatomy, "masked_scores", planted)
+    samples = measures.blanks(tiny, [s.words for s in generate(60, seed=1)], SENTENCES, 8, 0)
+    assert judge(parse(claim_by_id("bert-mlm-objective").prediction), None, samples).verdict == expected
 
 
 def test_follows_has_a_value_for_each_place(tiny) -> None:
