@@ -253,13 +253,17 @@ def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[s
     """How far a head is from the most similar head of another layer: `matched`, `shuffled` (sentences,), in nats.
 
     Jensen-Shannon divergence a row, mean over heads and pairs of layers (gong2019efficient reports similar maps). The
-    baseline looks for the match among maps whose columns were shuffled, each map in its own order.
+    baseline looks for the match among maps whose columns of words were shuffled, each map in its own order; those of
+    special pieces stay, since heads that share no more than their [SEP] are not alike.
     """
     generator = torch.Generator().manual_seed(seed)
     found = {"matched": np.empty(len(sentences)), "shuffled": np.empty(len(sentences))}
-    for index, _, maps in attention_maps(specimen, sentences):
+    for index, encoding, maps in attention_maps(specimen, sentences):
         heads = maps.flatten(0, 1).double()
-        order = torch.rand(heads[:, :1].shape, generator=generator).argsort(-1).expand_as(heads)
+        words = torch.tensor([place for place, word in enumerate(encoding.word_ids) if word is not None])
+        order = torch.arange(len(encoding)).repeat(len(heads), 1)
+        order[:, words] = words[torch.rand(len(heads), len(words), generator=generator).argsort(-1)]
+        order = order[:, None].expand_as(heads)
         distance = summed_divergence(torch.cat([heads, heads.gather(-1, order)])) / heads.shape[-1]
         layers, count = maps.shape[0], len(heads)
         for name, block in (("matched", distance[:count, :count]), ("shuffled", distance[:count, count:])):

@@ -277,6 +277,25 @@ def test_a_layer_that_repeats_another_is_matched(tiny_eager, words):
     assert found["matched"][0] == pytest.approx(np.mean(plain), abs=1e-9)
 
 
+@pytest.mark.parametrize("own", [0.0, 0.5])
+def test_heads_that_share_their_separator_alone_are_not_alike(tiny_eager, words, monkeypatch, own):
+    """Two layers of the same heads, which look at [SEP] and, with the share `own`, at words of their own."""
+
+    def planted(specimen, sentences):
+        for index, encoding in enumerate(encode_words(specimen, sentences)):
+            rng, size = np.random.default_rng(index), len(encoding)
+            rare = rng.dirichlet(np.full(size - 2, 0.2), (4, size))
+            maps = np.zeros((2, 4, size, size))
+            maps[..., -1] = 1 - own
+            maps[..., 1:-1] = own * rare
+            yield index, encoding, torch.tensor(maps)
+
+    monkeypatch.setattr(effects, "attention_maps", planted)
+    found = effects.depth_matches(tiny_eager, words[:12])
+    assert (found["matched"] < 1e-9).all()
+    assert (found["shuffled"] > 0.05).all() if own else (found["shuffled"] < 1e-9).all()
+
+
 def test_erasure_is_followed_by_samples_in_range(tiny_eager, words):
     found = critics.explanation_samples(tiny_eager, words[:4])
     assert all(len(values) == 4 and (np.abs(values) <= 1).all() for values in found.values())
