@@ -202,11 +202,32 @@ def test_gradient_of_the_separator_is_the_slope_of_the_loss(tiny_eager, words):
 
 def test_silencing_nothing_changes_nothing(tiny_eager, words):
     found = effects.separator_losses(tiny_eager, words, [])
-    for name in ("silenced", "words_silenced"):
+    for name in ("zeroed", "silenced", "words_silenced"):
         np.testing.assert_array_equal(found["loss"], found[name])
-    loss, separators, others = effects.separator_losses(tiny_eager, words, [1, 2]).values()
-    moved = [np.abs(silenced - loss).mean() for silenced in (separators, others)]
+    found = effects.separator_losses(tiny_eager, words, [1, 2])
+    moved = [np.abs(found[name] - found["loss"]).mean() for name in ("silenced", "words_silenced")]
     assert moved[1] > moved[0] > 1e-9
+
+
+@pytest.mark.parametrize("tells", [False, True])
+def test_a_constant_of_the_separator_is_no_message_and_what_it_says_of_its_sentence_is(tiny_eager, words, tells):
+    """[SEP] is given large values: the same in all sentences, or the sum of the words' values in each."""
+
+    def planted(module, given, output):
+        output = output.clone()
+        output[:, -1] = 5 * output[:, 1:-1].sum(1) if tells else 5.0
+        return output
+
+    alike = [line for line in words if len(line) == len(words[0])] * 4  # one batch without padding, [SEP] last
+    values = [value for value, _ in projections(tiny_eager.encoder)]
+    hooks = [value.register_forward_hook(planted) for value in values]
+    try:
+        found = effects.separator_losses(tiny_eager, alike, [1, 2])
+    finally:
+        [hook.remove() for hook in hooks]
+    moved = {name: np.abs(found[name] - found["loss"]).max() for name in ("zeroed", "silenced")}
+    assert moved["zeroed"] > 1e-3
+    assert moved["silenced"] > 1e-3 if tells else moved["silenced"] < 1e-5
 
 
 def test_norm_is_the_exact_effect_before_layer_norm(tiny_eager, words):
