@@ -18,7 +18,7 @@ from transformers import BertConfig
 from bertology_utils.activations import hidden_batches
 from bertology_utils.compression.accounting import bert_config
 from bertology_utils.errors import BertologyError, NotAskable, unknown
-from bertology_utils.instruments.attention import attention_maps, summed_divergence
+from bertology_utils.instruments.attention import attention_maps, summed_divergence, target_masks
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import Query, decode
 from bertology_utils.models import Specimen
@@ -26,6 +26,7 @@ from bertology_utils.studies.overview.stories import SecondSegments
 from bertology_utils.text import Encoding, encode_words
 
 TABLES = {"words": "word_embeddings", "positions": "position_embeddings", "segments": "token_type_embeddings"}
+KINDS = ("self", "previous", "next", "cls", "sep", "punctuation")
 ORDERS = ("post", "pre")
 VIEWS = ("both", "left", "right", "masks_behind")
 Weights = dict[str, np.ndarray]
@@ -148,19 +149,59 @@ def row_sum_errors(eager: Specimen, sentences: Sequence[Sequence[str]]) -> np.nd
     return errors
 
 
-def head_diversity(eager: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """Mean Jensen-Shannon divergence between the heads of one layer, averaged over layers, in nats, (sentences,).
+def maps_of(eager: Specimen, sentences: Sequence[Sequence[str]]) -> list[torch.Tensor]:
+    """The attention maps of each sentence, (layers, heads, pieces, pieces), in the order of the sentences."""
+    found = {index: maps.double() for index, _, maps in attention_maps(eager, sentences)}
+    return [found[index] for index in range(len(sentences))]
+
+
+def layer_entropies(maps: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Mean entropy of a row of attention in each layer, in nats: (layers,)."""
+    return torch.stack([torch.special.entr(own).sum(-1).mean((1, 2)) for own in maps]).mean(0)
+
+
+def as_sharp_as(maps: Sequence[torch.Tensor], entropies: torch.Tensor) -> list[torch.Tensor]:
+    """The maps, each row of a layer raised to one power and rescaled, so that the layer's mean entropy is as given.
+
+    The power is a factor of the products of queries and keys: longer vectors of the same directions.
+    """
+    logs = [own.clamp_min(1e-30).log() for own in maps]
+    low, high = torch.full_like(entropies, -8), torch.full_like(entropies, 12)  # binary logarithms of the power
+    for _ in range(30):
+        power = (low + high) / 2
+        sharp = [torch.softmax(own * 2 ** power[:, None, None, None], -1) for own in logs]
+        flat = layer_entropies(sharp) > entropies
+        low, high = torch.where(flat, power, low), torch.where(flat, high, power)
+    return sharp
+
+
+def head_profiles(
+    specimen: Specimen, sentences: Sequence[Sequence[str]], maps: Sequence[torch.Tensor], together: int = 8
+) -> list[torch.Tensor]:
+    """What share of its attention each head gives to each of `KINDS` and to the rest, over every `together` sentences:
+    (layers, heads, kinds) each."""
+    found = []
+    for encoding, own in zip(encode_words(specimen, sentences), maps, strict=True):
+        masks, free, kinds = target_masks(specimen, encoding), np.ones(own.shape[-2:], dtype=bool), []
+        for name in KINDS:
+            kinds.append(masks[name] & free)
+            free = free & ~masks[name]
+        kinds = torch.from_numpy(np.stack([*kinds, free])).to(own)
+        found.append(torch.einsum("lhij,kij->lhk", own, kinds) / own.shape[-1])
+    return [torch.stack(found[i : i + together]).mean(0) for i in range(0, len(found), together)]
+
+
+def head_diversity(profiles: Sequence[torch.Tensor]) -> np.ndarray:
+    """Mean Jensen-Shannon divergence between the profiles of a layer's heads, averaged over layers, in nats,
+    (profiles,); each is (layers, heads, kinds).
 
     Raises BertologyError where a layer has one head only.
     """
-    values = np.zeros(len(sentences))
-    heads = eager.heads
+    heads = profiles[0].shape[1]
     if heads < 2:
-        raise BertologyError(f"The diversity of heads needs at least two heads a layer; {eager.name} has one.")
-    for index, _, maps in attention_maps(eager, sentences):
-        by_layer = [summed_divergence(layer.double()).sum() / maps.shape[-1] for layer in maps]
-        values[index] = float(sum(by_layer)) / len(by_layer) / (heads * (heads - 1))
-    return values
+        raise BertologyError("The diversity of heads needs at least two heads a layer.")
+    by_layer = [[float(summed_divergence(layer[:, None]).sum()) for layer in own] for own in profiles]
+    return np.array(by_layer).mean(1) / (heads * (heads - 1))
 
 
 # --- what the parts do for a masked word ----------------------------------------------------------------------------

@@ -1,11 +1,8 @@
 """The plain forward pass equals the library's; its deliberate faults do not."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertModel
 
 from bertology_utils.compression.accounting import counts
 from bertology_utils.errors import BertologyError
@@ -104,16 +101,27 @@ def test_unknown_names_are_told(tiny) -> None:
         pass
 
 
-def test_heads_that_look_alike_have_no_diversity(tiny_eager) -> None:
-    values = anatomy.head_diversity(tiny_eager, SENTENCES)
-    assert values.shape == (4,) and (values >= 0).all()
+def test_profiles_are_shares_and_heads_that_look_alike_have_no_diversity(tiny_eager) -> None:
+    maps = anatomy.maps_of(tiny_eager, SENTENCES)
+    profiles = anatomy.head_profiles(tiny_eager, SENTENCES, maps, together=2)
+    assert [own.shape for own in profiles] == [(2, 4, len(anatomy.KINDS) + 1)] * 2
+    assert all(torch.allclose(own.sum(-1), torch.ones(2, 4).double(), atol=1e-5) for own in profiles)
+    itself = torch.diagonal(maps[0], dim1=-2, dim2=-1).mean(-1)
+    [first, *_] = anatomy.head_profiles(tiny_eager, SENTENCES, maps, together=1)
+    assert torch.allclose(first[..., anatomy.KINDS.index("self")], itself)
+    assert (anatomy.head_diversity(profiles) > 0).all()
+    assert anatomy.head_diversity([own[:, :1].repeat(1, 4, 1) for own in profiles]) == pytest.approx(0)
 
 
-def test_one_head_a_layer_has_no_diversity(tiny_eager) -> None:
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 16}
-    alone = replace(tiny_eager, model=BertModel(BertConfig(vocab_size=20, **sizes)))
+def test_maps_become_as_sharp_as_is_asked(tiny_eager) -> None:
+    wanted = torch.tensor([0.3, 1.2]).double()
+    sharp = anatomy.as_sharp_as(anatomy.maps_of(tiny_eager, SENTENCES), wanted)
+    assert torch.allclose(anatomy.layer_entropies(sharp), wanted, atol=1e-4)
+
+
+def test_one_head_a_layer_has_no_diversity() -> None:
     with pytest.raises(BertologyError, match="at least two heads"):
-        anatomy.head_diversity(alone, SENTENCES)
+        anatomy.head_diversity([torch.ones(2, 1, 3) / 3])
 
 
 def test_speed_counts_the_weights_of_the_blocks(tiny, monkeypatch) -> None:

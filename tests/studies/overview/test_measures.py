@@ -1,12 +1,14 @@
 """What the chapter asks of the architecture: rows, distances, samples by sentence, and the two published sizes."""
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
-from bertology_utils.absent import Absent
 from bertology_utils.compression.accounting import counts
 from bertology_utils.language.grammar import generate
-from bertology_utils.runs import Runs
 from bertology_utils.studies.overview import anatomy, measures, sizes, stories
 from bertology_utils.studies.overview.two_stages import WhoActs
 from bertology_utils.verdicts.claims import claim_by_id
@@ -75,14 +77,35 @@ def test_follows_has_a_value_for_each_place(tiny) -> None:
     assert len(found["other_document"]) == 3 * len(stories.STORIES)
 
 
-def test_further_twins_take_the_models_place() -> None:
-    trained, *twins = (np.array([value]) for value in (5.0, 1.0, 2.0, 3.0))
-    found = measures.against_untrained(Runs(trained, twins[0], tuple(twins[1:])))
-    assert [side["trained"].item() for side in (found.model, found.twin, *found.others)] == [5, 2, 3]
-    assert all(side["untrained"].item() == 1 for side in (found.model, found.twin, *found.others))
-    alone = measures.against_untrained(Runs(trained, twins[0]))
-    assert alone.twin["trained"].item() == 1 and not alone.others
-    assert isinstance(measures.against_untrained(Absent("one head")), Absent)
+def planted_maps(pieces: int, kind: str) -> torch.Tensor:
+    """Maps (1, 4, pieces, pieces) of heads that look at four distances, or all where the same random logits point."""
+    rng = torch.Generator().manual_seed(pieces)
+    if kind == "alike":
+        return torch.softmax(9 * torch.randn(1, 1, pieces, pieces, generator=rng), -1).double().repeat(1, 4, 1, 1)
+    looks = torch.stack([torch.eye(pieces).roll(step, 1) for step in range(4)])
+    return (0.9 * looks + 0.1 / pieces)[None].double()
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("long", CONTRADICTS), ("alike", CONTRADICTS), ("distances", REPLICATES)]
+)
+def test_sharp_heads_are_no_patterns_yet(tiny_eager, monkeypatch, kind, expected) -> None:
+    """Untrained heads whose queries and keys are made longer, sharp heads alike, and heads with places of their own."""
+    model, sentences = copy.deepcopy(tiny_eager.model), [s.words for s in generate(40, seed=1)]
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            weights.mul_(6 if name.endswith(("query.weight", "key.weight")) else 1)
+    specimen, plain = replace(tiny_eager, model=model), anatomy.maps_of
+
+    def maps_of(given, texts):
+        if kind == "long" or given is not specimen:
+            return plain(given, texts)
+        return [planted_maps(len(words) + 2, kind) for words in texts]
+
+    monkeypatch.setattr(anatomy, "maps_of", maps_of)
+    samples = measures.head_diversities(specimen, sentences)
+    assert samples["heads"].mean() > samples["untrained"].mean() or kind == "alike"
+    assert judge(parse(claim_by_id("multi-head-different-patterns").prediction), None, samples).verdict == expected
 
 
 def test_sizes_are_counted_twice() -> None:
