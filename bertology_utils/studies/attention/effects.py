@@ -327,13 +327,13 @@ def removal_samples(
     `intact` (seeds, items) and `majority` (items,) are its scores. By zero (michel2019sixteen, voita2019analyzing), in
     accuracy, (seeds, items) each: `without_frame` closes the `chosen` heads, `without_random` as many random ones, the
     mean of `draws`, `without_all` every head: the positive control; `without_important` closes one of the `important`
-    heads alone, the mean over them. `drop` (layers, heads) is what each head alone takes of the probability of the
-    right class, over the first `few` items, and `removable` (heads,) whether that is less than a point: the count of
-    right answers moves that far by chance. The same names with `_mean` and `_uniform` (the ablation of
-    kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its place.
-    `alone` are the ways in which heads are closed one by one, which takes long; what no claim asks about, random heads
-    and the other two ways, is asked of the first `shown` items. An untrained model, which guesses, is asked a
-    twenty-fifth of the items.
+    heads alone, the mean over them, `without_other` one of as many random others. `drop` (layers, heads) is what each
+    head alone takes of the probability of the right class, over the first `few` items, and `removable` (heads,) whether
+    that is less than a point: the count of right answers moves that far by chance. The same names with `_mean` and
+    `_uniform` (the ablation of kovaleva2019revealing) put the head's average output over the training sentences, or
+    equal attention, in its place. `alone` are the ways in which heads are closed one by one, which takes long; what no
+    claim asks about, random heads and the other two ways, is asked of the first `shown` items. An untrained model,
+    which guesses, is asked a twenty-fifth of the items.
     """
     test = _first(test, -(-len(test) // 25)) if specimen.is_random else test
     runs, intact = finetune_seeds(specimen, train, test, seeds, freeze="encoder", epochs=4)
@@ -348,6 +348,9 @@ def removal_samples(
     found = {"intact": intact.astype(float), "majority": majority_baseline(train.labels, test.labels)}
     if important:
         found["without_important"] = closed([[head] for head in important], "zero", every)
+        others = [head for head in np.ndindex(grid) if head not in {*important}] or list(np.ndindex(grid))
+        drawn = [others[i] for i in generator.permutation(len(others))[: len(important)]]
+        found["without_other"] = closed([[head] for head in drawn], "zero", some)
     for how in ABLATIONS:
         end = "" if how == "zero" else f"_{how}"
         if how in alone:

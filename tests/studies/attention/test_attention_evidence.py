@@ -445,6 +445,21 @@ def test_important_heads_are_closed_one_at_a_time(tiny):
     np.testing.assert_array_equal(single[0], without([(0, 1)])["without_frame"])
 
 
+def test_beside_important_heads_stand_as_many_others_closed_alone(tiny, monkeypatch):
+    train, test, asked, true = number_examples(20), number_examples(8, split="test"), [], effects._closed_hits
+
+    def closed(runs, parts, grid, heads, how, means):
+        asked.append([tuple(map(int, head)) for head in heads])
+        return true(runs, parts, grid, heads, how, means)
+
+    monkeypatch.setattr(effects, "_closed_hits", closed)
+    important = [(0, 1), (1, 2), (1, 3)]
+    found = effects.removal_samples(tiny, train, test, [(0, 0)], important, seeds=(0, 1), draws=1, alone=[], shown=5)
+    assert found["without_other"].shape == (2, 5) and asked[:3] == [[head] for head in important]
+    others = [head for [head] in asked[3:6]]
+    assert len({*others}) == 3 and not {*others} & {*important}
+
+
 def test_the_drop_of_a_head_is_one_of_the_probability_of_the_right_class(tiny):
     train, test = number_examples(20), number_examples(8, split="test")
     drop = effects.removal_samples(tiny, train, test, [(0, 1)], seeds=(0,), draws=1, alone=["zero"])["drop"]
