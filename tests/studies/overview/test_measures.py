@@ -120,3 +120,8 @@ def test_who_acts_is_scored_over_nouns(tiny) -> None:
     task = WhoActs.of(train=8, test=12, epochs=1)
     found = task.tuned(tiny, [0, 1])
     assert found.shape[0] == 2 and 0 <= found.mean() <= 1 and task.majority == 0.5
+
+
+def test_the_first_being_acts_unless_the_sentence_is_passive() -> None:
+    task = WhoActs.of(train=8, test=40, epochs=1)
+    assert task.first_acts == 1 - np.mean(["by" in sentence for sentence in task.test.sentences])
