@@ -43,7 +43,8 @@ def _cached_in(folder, monkeypatch, name: str) -> str:
 
 
 def test_what_overview_calls(eager):
-    assert (anatomy.head_diversity(eager, SENTENCES) >= 0).all()
+    maps = anatomy.maps_of(eager, SENTENCES)
+    assert (anatomy.head_diversity(anatomy.head_profiles(eager, SENTENCES, maps)) >= 0).all()
     for view in anatomy.VIEWS:
         queries, targets = anatomy.masked_queries(eager, SENTENCES, view, each=1)
         scores = anatomy.masked_scores(eager, queries, targets)

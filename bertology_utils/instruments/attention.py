@@ -7,6 +7,7 @@ no maps, and this module says so instead of returning nothing. `relations` build
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from string import punctuation as ascii_punctuation
 
 import numpy as np
@@ -125,14 +126,22 @@ def projections(encoder: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.n
 
 
 @contextmanager
-def silenced_values(specimen: Specimen, silent: torch.Tensor, layers: Sequence[int]) -> Iterator[None]:
-    """Inside, pieces where `silent` (batch, pieces) holds have value vectors of zero in these layers (1..L)."""
+def silenced_values(
+    specimen: Specimen, silent: torch.Tensor, layers: Sequence[int], constant: torch.Tensor | None = None
+) -> Iterator[None]:
+    """Inside, pieces where `silent` (batch, pieces) holds have value vectors of zero in these layers (1..L), or the
+    layer's row of `constant` (layers, width)."""
     values = [value for value, _ in projections(specimen.encoder)]
-    keep = (~silent)[..., None]
     with ExitStack() as stack:
         for layer in layers:
-            stack.enter_context(values[layer - 1].register_forward_hook(lambda module, args, output: output * keep))
+            put = torch.zeros(()) if constant is None else constant[layer - 1]
+            hook = partial(_replace, silent[..., None], put)
+            stack.enter_context(values[layer - 1].register_forward_hook(hook))
         yield
+
+
+def _replace(places: torch.Tensor, put: torch.Tensor, module: torch.nn.Module, _: tuple, output: torch.Tensor):
+    return torch.where(places, put.to(output.dtype), output)
 
 
 # --- statistics -----------------------------------------------------------------------------------------------------

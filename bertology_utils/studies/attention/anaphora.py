@@ -43,9 +43,13 @@ def target_links(n: int, seed: int, source: str) -> Links:
 
 def target_attentions(specimen: Specimen, links: Links) -> dict[str, np.ndarray]:
     """In even shares: attention to `target` and `previous`, (sentences, layers, heads) each, and of all words to
-    `separator`, (sentences,)."""
+    `separator`, (sentences,).
+
+    The first two are shares among words, without special pieces (lin2019open): where [SEP] draws most, all words get
+    less than an even share of all pieces, and the target of a link need not be one of them to get little.
+    """
     both = [links.targets, links.previous]
-    target, previous = word_attentions(specimen, links.sentences, both, in_shares=True)
+    target, previous = word_attentions(specimen, links.sentences, both, in_shares=True, among_words=True)
     return {"target": target, "previous": previous, "separator": separator_ratio(specimen, links.sentences)}
 
 
@@ -66,13 +70,13 @@ def _planted_maps(specimen: Specimen, sentences: Words, targets: Sequence[int], 
 def planted_shares(
     specimen: Specimen, sentences: Words, links: Sequence[tuple[int, int]], part: float = 0.2
 ) -> np.ndarray:
-    """Even shares that the target of each link gets from a planted average of heads: (sentences,).
+    """Even shares among words that the target of each link gets from a planted average of heads: (sentences,).
 
     The source gives `part` of its attention to the target and the rest evenly. The positive control of what
     `word_attentions` finds along the same links: were attention not weak, would these sentences show it?
     """
     maps = _planted_maps(specimen, sentences, [target for _, target in links], part)
-    [shares] = word_attentions(specimen, sentences, [links], maps, in_shares=True)
+    [shares] = word_attentions(specimen, sentences, [links], maps, in_shares=True, among_words=True)
     return shares.mean((1, 2))
 
 

@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 from bertology_utils.absent import Absent
 from bertology_utils.data.material import EMBEDDED
 from bertology_utils.instruments.attention import attention_maps, projections, silenced_values, summed_divergence
-from bertology_utils.instruments.blocks import BlockCall, recorded_calls, starting_at
+from bertology_utils.instruments.blocks import BlockCall, recorded_calls, starting_at, watched
 from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.instruments.heads import ablate_each, ablated, head_means
 from bertology_utils.models import Specimen
@@ -82,18 +82,36 @@ def rank_over_layers(values: np.ndarray) -> np.ndarray:
 
 @torch.no_grad()
 def separator_losses(specimen: Specimen, sentences: Words, layers: Sequence[int], seed: int = 0) -> dict:
-    """Masked loss as it is (`loss`), and with values silenced in `layers`: those of [SEP] (`silenced`), or those of
-    the words, the positive control (`words_silenced`); all (sentences,)."""
-    found = {name: np.empty(len(sentences)) for name in ("loss", "silenced", "words_silenced")}
+    """Masked loss as it is (`loss`), and without what values say in `layers`: (sentences,) each.
+
+    The values of [SEP] (`silenced`), or those of the words, the positive control (`words_silenced`), are replaced by
+    their mean over all sentences, which holds nothing of this one. `zeroed` takes the mean of [SEP] away too, a
+    constant on which later layers may rely as on a bias.
+    """
+    parts = masked_batches(specimen, sentences, seed)
     special = torch.tensor([specimen.tokenizer.cls_token_id, specimen.tokenizer.sep_token_id])
-    for rows, batch in masked_batches(specimen, sentences, seed):
-        found["loss"][rows] = masked_loss(specimen.model, batch).numpy()
-        ids = batch["input_ids"]
-        silent = {"silenced": ids == special[1], "words_silenced": ~torch.isin(ids, special)}
-        for name, pieces in silent.items():
-            with silenced_values(specimen, pieces, layers):
+    separators = [batch["input_ids"] == special[1] for _, batch in parts]
+    words = [batch["attention_mask"].bool() & ~torch.isin(batch["input_ids"], special) for _, batch in parts]
+    ways = {"loss": (separators, (), None), "zeroed": (separators, layers, None)}
+    for name, pieces in (("silenced", separators), ("words_silenced", words)):
+        ways[name] = (pieces, layers, _mean_values(specimen, [batch for _, batch in parts], pieces))
+    found = {name: np.empty(len(sentences)) for name in ways}
+    for name, (pieces, places, constant) in ways.items():
+        for (rows, batch), mine in zip(parts, pieces, strict=True):
+            with silenced_values(specimen, mine, places, constant):
                 found[name][rows] = masked_loss(specimen.model, batch).numpy()
     return found
+
+
+def _mean_values(specimen: Specimen, batches: Sequence[dict], pieces: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Mean value vector in each layer over the pieces that these masks, (batch, pieces) each, name: (layers, width)."""
+    modules = [value for value, _ in projections(specimen.encoder)]
+    sums = []
+    for batch, mine in zip(batches, pieces, strict=True):
+        with watched(modules, lambda module, given, output, mine=mine: output[mine].sum(0)) as found:
+            masked_loss(specimen.model, batch)
+        sums.append(torch.stack(found))
+    return torch.stack(sums).sum(0) / sum(int(mine.sum()) for mine in pieces)
 
 
 @torch.no_grad()
@@ -253,13 +271,17 @@ def depth_matches(specimen: Specimen, sentences: Words, seed: int = 0) -> dict[s
     """How far a head is from the most similar head of another layer: `matched`, `shuffled` (sentences,), in nats.
 
     Jensen-Shannon divergence a row, mean over heads and pairs of layers (gong2019efficient reports similar maps). The
-    baseline looks for the match among maps whose columns were shuffled, each map in its own order.
+    baseline looks for the match among maps whose columns of words were shuffled, each map in its own order; those of
+    special pieces stay, since heads that share no more than their [SEP] are not alike.
     """
     generator = torch.Generator().manual_seed(seed)
     found = {"matched": np.empty(len(sentences)), "shuffled": np.empty(len(sentences))}
-    for index, _, maps in attention_maps(specimen, sentences):
+    for index, encoding, maps in attention_maps(specimen, sentences):
         heads = maps.flatten(0, 1).double()
-        order = torch.rand(heads[:, :1].shape, generator=generator).argsort(-1).expand_as(heads)
+        words = torch.tensor([place for place, word in enumerate(encoding.word_ids) if word is not None])
+        order = torch.arange(len(encoding)).repeat(len(heads), 1)
+        order[:, words] = words[torch.rand(len(heads), len(words), generator=generator).argsort(-1)]
+        order = order[:, None].expand_as(heads)
         distance = summed_divergence(torch.cat([heads, heads.gather(-1, order)])) / heads.shape[-1]
         layers, count = maps.shape[0], len(heads)
         for name, block in (("matched", distance[:count, :count]), ("shuffled", distance[:count, count:])):
@@ -305,13 +327,13 @@ def removal_samples(
     `intact` (seeds, items) and `majority` (items,) are its scores. By zero (michel2019sixteen, voita2019analyzing), in
     accuracy, (seeds, items) each: `without_frame` closes the `chosen` heads, `without_random` as many random ones, the
     mean of `draws`, `without_all` every head: the positive control; `without_important` closes one of the `important`
-    heads alone, the mean over them. `drop` (layers, heads) is what each head alone takes of the probability of the
-    right class, over the first `few` items, and `removable` (heads,) whether that is less than a point: the count of
-    right answers moves that far by chance. The same names with `_mean` and `_uniform` (the ablation of
-    kovaleva2019revealing) put the head's average output over the training sentences, or equal attention, in its place.
-    `alone` are the ways in which heads are closed one by one, which takes long; what no claim asks about, random heads
-    and the other two ways, is asked of the first `shown` items. An untrained model, which guesses, is asked a
-    twenty-fifth of the items.
+    heads alone, the mean over them, `without_other` one of as many random others. `drop` (layers, heads) is what each
+    head alone takes of the probability of the right class, over the first `few` items, and `removable` (heads,) whether
+    that is less than a point: the count of right answers moves that far by chance. The same names with `_mean` and
+    `_uniform` (the ablation of kovaleva2019revealing) put the head's average output over the training sentences, or
+    equal attention, in its place. `alone` are the ways in which heads are closed one by one, which takes long; what no
+    claim asks about, random heads and the other two ways, is asked of the first `shown` items. An untrained model,
+    which guesses, is asked a twenty-fifth of the items.
     """
     test = _first(test, -(-len(test) // 25)) if specimen.is_random else test
     runs, intact = finetune_seeds(specimen, train, test, seeds, freeze="encoder", epochs=4)
@@ -326,6 +348,9 @@ def removal_samples(
     found = {"intact": intact.astype(float), "majority": majority_baseline(train.labels, test.labels)}
     if important:
         found["without_important"] = closed([[head] for head in important], "zero", every)
+        others = [head for head in np.ndindex(grid) if head not in {*important}] or list(np.ndindex(grid))
+        drawn = [others[i] for i in generator.permutation(len(others))[: len(important)]]
+        found["without_other"] = closed([[head] for head in drawn], "zero", some)
     for how in ABLATIONS:
         end = "" if how == "zero" else f"_{how}"
         if how in alone:

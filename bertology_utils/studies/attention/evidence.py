@@ -112,13 +112,15 @@ def special_ratio(specimen: Specimen, statistics: HeadStatistics, sentences: Wor
     return mass / np.array(shares)[:, None]
 
 
-def even_shares(encoding: Encoding) -> np.ndarray:
+def even_shares(encoding: Encoding, among_words: bool = False) -> np.ndarray:
     """What attention that falls evenly on all pieces gives each unit of a word-level map: (units,), sums to one.
 
     A word collects the attention to all its pieces, so its even share is theirs and not one part in all units.
+    `among_words` leaves special pieces out: (words,).
     """
     even = torch.full((len(encoding), len(encoding)), 1 / len(encoding))
-    return word_level_map(even, encoding, keep_special=True)[0].numpy()
+    shares = word_level_map(even, encoding, keep_special=not among_words)[0].numpy()
+    return shares / shares.sum()
 
 
 def received_shares(specimen: Specimen, sentences: Words, maps: Maps | None = None) -> tuple[np.ndarray, ...]:
@@ -176,17 +178,20 @@ def word_attentions(
     links: Sequence[Sequence[tuple[int, int]]],
     maps: Maps | None = None,
     in_shares: bool = False,
+    among_words: bool = False,
 ) -> list[np.ndarray]:
     """Attention from one word to all pieces of another, for each list of links: (sentences, layers, heads).
 
     A list holds one (source, target) for each sentence; all lists are read in one pass. `in_shares` divides by the
-    target's even share. `maps` stand in for the specimen's own, for a planted head.
+    target's even share; `among_words` takes special pieces out first and rescales what is left of each row to one.
+    `maps` stand in for the specimen's own, for a planted head.
     """
     found: list[dict[int, np.ndarray]] = [{} for _ in links]
     for index, encoding, weights in attention_maps(specimen, sentences) if maps is None else maps:
-        units = map_units(encoding.word_ids)
-        words = word_level_map(weights, encoding, keep_special=True)
-        even = even_shares(encoding) if in_shares else np.ones(len(units))
+        units = [unit for unit in map_units(encoding.word_ids) if unit >= 0 or not among_words]
+        words = word_level_map(weights, encoding, keep_special=not among_words)
+        words = torch.nn.functional.normalize(words, p=1, dim=-1) if among_words else words
+        even = even_shares(encoding, among_words) if in_shares else np.ones(len(units))
         for values, pairs in zip(found, links, strict=True):
             source, target = (units.index(word) for word in pairs[index])
             values[index] = words[:, :, source, target].numpy() / even[target]

@@ -209,9 +209,10 @@ def _sources(sentence, score: RelationScore) -> set[int]:
 
 
 def frame_edges(sentences: Sequence, seed: int = 0) -> list[tuple[int, tuple[int, int], tuple[int, int]]]:
-    """(sentence, (predicate, role filler), (word, word) at the same distance without an arc), one a sentence at most.
+    """(sentence, (predicate, role filler), (word, noun) at the same distance without an arc), one a sentence at most.
 
-    The stand-in for FrameNet's core relations (kovaleva2019revealing): a verb and the filler of one of its roles.
+    The stand-in for FrameNet's core relations (kovaleva2019revealing): a verb and the filler of one of its roles, a
+    noun as its match is, since a head may look at nouns whoever asks.
     """
     generator, found = np.random.default_rng(seed), []
     for index, sentence in enumerate(sentences):
@@ -226,7 +227,8 @@ def frame_edges(sentences: Sequence, seed: int = 0) -> list[tuple[int, tuple[int
         verb, filler = frames[generator.integers(len(frames))]
         arcs = {(h, i) for i, h in enumerate(sentence.heads)} | {(i, h) for i, h in enumerate(sentence.heads)}
         places = [(i, i + filler - verb) for i in range(len(sentence.words))]
-        free = [p for p in places if 0 <= p[1] < len(sentence.words) and p not in arcs and p[0] not in verbs]
+        nouns = {i for i, tag in enumerate(sentence.upos) if tag == "NOUN"}
+        free = [pair for pair in places if pair[1] in nouns and pair not in arcs and pair[0] not in verbs]
         if free:
             found.append((index, (verb, filler), free[generator.integers(len(free))]))
     return found
@@ -242,8 +244,9 @@ def frame_attention(specimen: Specimen, sentences: Sequence, seed: int = 0) -> d
 
 
 def frame_heads(attention: dict[str, np.ndarray]) -> list[tuple[int, int]]:
-    """The two heads that follow frame edges most, on the even ones of `frame_attention`; 0-based (layer, head)."""
-    return top_heads(attention["frame"][::2])
+    """The two heads that follow frame edges most beyond their matches, on the even ones of `frame_attention`; 0-based
+    (layer, head)."""
+    return top_heads(attention["frame"][::2] - attention["matched"][::2])
 
 
 def frame_samples(attention: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

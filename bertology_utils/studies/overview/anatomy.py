@@ -18,7 +18,7 @@ from transformers import BertConfig
 from bertology_utils.activations import hidden_batches
 from bertology_utils.compression.accounting import bert_config
 from bertology_utils.errors import BertologyError, NotAskable, unknown
-from bertology_utils.instruments.attention import attention_maps, summed_divergence
+from bertology_utils.instruments.attention import attention_maps, summed_divergence, target_masks
 from bertology_utils.instruments.blocks import encoder_layers
 from bertology_utils.instruments.cloze import Query, decode
 from bertology_utils.models import Specimen
@@ -26,8 +26,9 @@ from bertology_utils.studies.overview.stories import SecondSegments
 from bertology_utils.text import Encoding, encode_words
 
 TABLES = {"words": "word_embeddings", "positions": "position_embeddings", "segments": "token_type_embeddings"}
+KINDS = ("self", "previous", "next", "cls", "sep", "punctuation")
 ORDERS = ("post", "pre")
-VIEWS = ("both", "left")
+VIEWS = ("both", "left", "right", "masks_behind")
 Weights = dict[str, np.ndarray]
 
 
@@ -148,19 +149,59 @@ def row_sum_errors(eager: Specimen, sentences: Sequence[Sequence[str]]) -> np.nd
     return errors
 
 
-def head_diversity(eager: Specimen, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """Mean Jensen-Shannon divergence between the heads of one layer, averaged over layers, in nats, (sentences,).
+def maps_of(eager: Specimen, sentences: Sequence[Sequence[str]]) -> list[torch.Tensor]:
+    """The attention maps of each sentence, (layers, heads, pieces, pieces), in the order of the sentences."""
+    found = {index: maps.double() for index, _, maps in attention_maps(eager, sentences)}
+    return [found[index] for index in range(len(sentences))]
+
+
+def layer_entropies(maps: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Mean entropy of a row of attention in each layer, in nats: (layers,)."""
+    return torch.stack([torch.special.entr(own).sum(-1).mean((1, 2)) for own in maps]).mean(0)
+
+
+def as_sharp_as(maps: Sequence[torch.Tensor], entropies: torch.Tensor) -> list[torch.Tensor]:
+    """The maps, each row of a layer raised to one power and rescaled, so that the layer's mean entropy is as given.
+
+    The power is a factor of the products of queries and keys: longer vectors of the same directions.
+    """
+    logs = [own.clamp_min(1e-30).log() for own in maps]
+    low, high = torch.full_like(entropies, -8), torch.full_like(entropies, 12)  # binary logarithms of the power
+    for _ in range(30):
+        power = (low + high) / 2
+        sharp = [torch.softmax(own * 2 ** power[:, None, None, None], -1) for own in logs]
+        flat = layer_entropies(sharp) > entropies
+        low, high = torch.where(flat, power, low), torch.where(flat, high, power)
+    return sharp
+
+
+def head_profiles(
+    specimen: Specimen, sentences: Sequence[Sequence[str]], maps: Sequence[torch.Tensor], together: int = 8
+) -> list[torch.Tensor]:
+    """What share of its attention each head gives to each of `KINDS` and to the rest, over every `together` sentences:
+    (layers, heads, kinds) each."""
+    found = []
+    for encoding, own in zip(encode_words(specimen, sentences), maps, strict=True):
+        masks, free, kinds = target_masks(specimen, encoding), np.ones(own.shape[-2:], dtype=bool), []
+        for name in KINDS:
+            kinds.append(masks[name] & free)
+            free = free & ~masks[name]
+        kinds = torch.from_numpy(np.stack([*kinds, free])).to(own)
+        found.append(torch.einsum("lhij,kij->lhk", own, kinds) / own.shape[-1])
+    return [torch.stack(found[i : i + together]).mean(0) for i in range(0, len(found), together)]
+
+
+def head_diversity(profiles: Sequence[torch.Tensor]) -> np.ndarray:
+    """Mean Jensen-Shannon divergence between the profiles of a layer's heads, averaged over layers, in nats,
+    (profiles,); each is (layers, heads, kinds).
 
     Raises BertologyError where a layer has one head only.
     """
-    values = np.zeros(len(sentences))
-    heads = eager.heads
+    heads = profiles[0].shape[1]
     if heads < 2:
-        raise BertologyError(f"The diversity of heads needs at least two heads a layer; {eager.name} has one.")
-    for index, _, maps in attention_maps(eager, sentences):
-        by_layer = [summed_divergence(layer.double()).sum() / maps.shape[-1] for layer in maps]
-        values[index] = float(sum(by_layer)) / len(by_layer) / (heads * (heads - 1))
-    return values
+        raise BertologyError("The diversity of heads needs at least two heads a layer.")
+    by_layer = [[float(summed_divergence(layer[:, None]).sum()) for layer in own] for own in profiles]
+    return np.array(by_layer).mean(1) / (heads * (heads - 1))
 
 
 # --- what the parts do for a masked word ----------------------------------------------------------------------------
@@ -186,8 +227,9 @@ def masked_queries(
 ) -> tuple[list[Query], np.ndarray]:
     """`each` randomly chosen pieces of every sentence, masked one at a time; the queries and the hidden ids (queries,).
 
-    `among` names the words of each sentence that may be asked for, all of them by default. With view "left" every later
-    word is masked too, so that only what stands before can help; the same pieces are asked for in both views.
+    `among` names the words of each sentence that may be asked for, all of them by default. The view names what else is
+    seen: "both" sides; the "left" one, every later piece masked too; the "right" one, every earlier piece; both, and
+    "masks_behind" the sentence, as many as one of the other views has at most. All views ask for the same pieces.
     """
     if view not in VIEWS:
         raise unknown("view", view, VIEWS)
@@ -198,9 +240,14 @@ def masked_queries(
         places = [i for i, word in enumerate(encoding.word_ids) if word is not None]
         asked = places if among is None else [i for i in places if encoding.word_ids[i] in among[row]]
         for position in rng.choice(asked, size=min(each, len(asked)), replace=False):
-            hidden = {i for i in places if i > position} if view == "left" else set()
-            ids = [mask if i == position or i in hidden else piece for i, piece in enumerate(encoding.input_ids)]
-            queries.append(Query(tuple(ids), tuple(encoding.segment_ids), int(position)))
+            sides = {"left": {i for i in places if i > position}, "right": {i for i in places if i < position}}
+            hidden = {position} | sides.get(view, set())
+            ids = [mask if i in hidden else piece for i, piece in enumerate(encoding.input_ids)]
+            segments, behind = list(encoding.segment_ids), places[-1] + 1
+            if view == "masks_behind":
+                count = max(map(len, sides.values()))
+                ids[behind:behind], segments[behind:behind] = [mask] * count, [segments[position]] * count
+            queries.append(Query(tuple(ids), tuple(segments), int(position)))
             targets.append(encoding.input_ids[position])
     return queries, np.array(targets)
 

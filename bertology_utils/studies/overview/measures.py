@@ -1,6 +1,6 @@
 """What the chapter asks of the architecture and of its two training tasks, as samples for one model.
 
-Depends on `anatomy` (the plain forward pass and its parts), `stories` (what is read) and `runs`.
+Depends on `anatomy` (the plain forward pass and its parts), `stories` (what is read) and `models`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bertology_utils.absent import Absent, absent_in
-from bertology_utils.models import Specimen
-from bertology_utils.runs import Runs
+from bertology_utils.models import Specimen, twin
 from bertology_utils.samples import UnitSamples, by_unit
 from bertology_utils.studies.overview import anatomy
 from bertology_utils.studies.overview.stories import SecondSegments
@@ -52,22 +50,27 @@ def sum_and_tables(specimen: Specimen, sentences: Sequence[Words], each: int, se
         specimen, sentences, seed=seed, each=each))}  # fmt: skip
 
 
-def against_untrained(found: Runs | Absent) -> Runs | Absent:
-    """A sample beside its first twin's, `trained` and `untrained`; as controls further twins take the model's place.
+def head_diversities(eager: Specimen, sentences: Sequence[Words]) -> dict[str, np.ndarray]:
+    """How far apart the heads of a layer are by the kinds of places that they look at, in nats.
 
-    Without a second twin, as in a smoke run, the first is compared with itself.
+    `heads` are the model's, (groups of sentences,), `untrained` those of random networks, and `as_sharp` the latter if
+    they were as sharp, layer by layer, as the model's, (networks, groups): five networks, two beside a random model.
     """
-    if absent := absent_in(found):
-        return absent
-    controls = found.others or (found.twin,)
-    model, twin, *others = [{"trained": side, "untrained": found.twin} for side in (found.model, *controls)]
-    return Runs(model, twin, tuple(others))
+    own = anatomy.maps_of(eager, sentences)
+    entropies, first = anatomy.layer_entropies(own), eager.seed + 1 if eager.is_random else 0
+    others = [twin(eager, first + k) for k in range(2 if eager.is_random else 5)]
+    found = {"untrained": [], "as_sharp": []}
+    for maps in (anatomy.maps_of(other, sentences) for other in others):
+        for name, made in (("untrained", maps), ("as_sharp", anatomy.as_sharp_as(maps, entropies))):
+            found[name].append(anatomy.head_diversity(anatomy.head_profiles(eager, sentences, made)))
+    heads = anatomy.head_diversity(anatomy.head_profiles(eager, sentences, own))
+    return {"heads": heads, **{name: np.array(values) for name, values in found.items()}}
 
 
 def blanks(
     specimen: Specimen, sentences: Sequence[Words], told: Sequence[Words], each: int, seed: int
 ) -> dict[str, UnitSamples]:
-    """Is the first guess at a hidden piece right? From `both` sides, from the `left`, and by frequency in `told`.
+    """Is the first guess at a hidden piece right? In each of `anatomy.VIEWS`, and by frequency in `told`, `unigram`.
 
     Samples over sentences, whose pieces stand or fall together; `each` pieces of a sentence are hidden, one at a time.
     """
@@ -76,7 +79,8 @@ def blanks(
         queries, targets = anatomy.masked_queries(specimen, sentences, view, seed=seed, each=each)
         hits[view] = anatomy.masked_scores(specimen, queries, targets)["top1"]
     hits["unigram"] = anatomy.unigram_hits(specimen, told, targets)
-    owners = np.repeat(np.arange(len(sentences)), [min(each, len(words)) for words in sentences])
+    pieces = [sum(word is not None for word in encoding.word_ids) for encoding in encode_words(specimen, sentences)]
+    owners = np.repeat(np.arange(len(sentences)), np.minimum(each, pieces))
     return {name: by_unit(values, owners) for name, values in hits.items()}
 
 

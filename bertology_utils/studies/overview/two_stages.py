@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.models import Specimen
 from bertology_utils.samples import UnitSamples, by_unit
-from bertology_utils.studies.overview.stories import beings, who_acts
+from bertology_utils.studies.overview.stories import PEOPLE, beings, who_acts
 from bertology_utils.tuning.training import Examples, finetune_seeds
 
 
@@ -26,6 +28,13 @@ class WhoActs:
     def majority(self) -> float:
         """Accuracy of the label that is more frequent in training."""
         return float(majority_baseline(self.train.labels, self.test.labels).mean())
+
+    @property
+    def first_acts(self) -> float:
+        """Accuracy in the test of who knows people from animals and lets whichever is named first act."""
+        people = {word for words in PEOPLE.values() for word in words.split()}
+        first = [named[0] in people for named in beings(self.test.sentences)]
+        return float(np.mean(np.array(first) == np.array(self.test.labels)))
 
     def tuned(self, specimen: Specimen, seeds: Sequence[int], **options: object) -> UnitSamples:
         """Accuracy on new words after fine-tuning with each seed, over the nouns that sentences share."""

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
 
 from bertology_utils.language import coreference
 from bertology_utils.samples import item_count
-from bertology_utils.studies.attention import anaphora
+from bertology_utils.studies.attention import anaphora, evidence
 from bertology_utils.text import encode_words
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
 from bertology_utils.verdicts.published import published
 
 
@@ -15,9 +18,30 @@ def test_a_planted_average_gives_the_target_more_than_twice_its_share(tiny_eager
     found = anaphora.planted_shares(tiny_eager, words, links)
     sizes = [len(encoding) for encoding in encode_words(tiny_eager, words)]
     counts = [encoding.word_ids.count(0) for encoding in encode_words(tiny_eager, words)]
-    plain = [0.8 + 0.2 * size / count for size, count in zip(sizes, counts, strict=True)]
+    plain = [
+        (0.2 / count + 0.8 / size) * (size - 2) / (1 - 2 * 0.8 / size)
+        for size, count in zip(sizes, counts, strict=True)
+    ]  # what is left of a row without its two special pieces
     np.testing.assert_allclose(found, plain, rtol=1e-5)
     np.testing.assert_allclose(anaphora.planted_shares(tiny_eager, words, links, part=0), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("part", "expected"), [(0.0, REPLICATES), (0.3, CONTRADICTS)])
+def test_words_that_share_what_the_separator_leaves_are_near_even(tiny_eager, words, monkeypatch, part, expected):
+    """Nine tenths go to [SEP]; of the rest, `part` to the target and the others evenly to all words."""
+
+    def planted(specimen, sentences):
+        for index, encoding in enumerate(encode_words(specimen, sentences)):
+            row = np.where([word is None for word in encoding.word_ids], 0, 0.1 * (1 - part) / (len(encoding) - 2))
+            row[-1] = 0.9
+            row[encoding.word_ids.index(0)] += 0.1 * part
+            yield index, encoding, torch.tensor(np.tile(row, (2, 4, len(encoding), 1)))
+
+    monkeypatch.setattr(evidence, "attention_maps", planted)
+    links = anaphora.Links(words, [(len(line) - 1, 0) for line in words])
+    monkeypatch.setattr(anaphora, "separator_ratio", lambda *_: np.ones(len(words)))
+    found = anaphora.over_heads(anaphora.target_attentions(tiny_eager, links))
+    assert judge(parse(claim_by_id("attention-weak-for-sva-anaphora").prediction), None, found).verdict == expected
 
 
 def test_the_average_is_one_of_attention_and_not_of_hits():

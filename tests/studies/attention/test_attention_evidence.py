@@ -202,11 +202,32 @@ def test_gradient_of_the_separator_is_the_slope_of_the_loss(tiny_eager, words):
 
 def test_silencing_nothing_changes_nothing(tiny_eager, words):
     found = effects.separator_losses(tiny_eager, words, [])
-    for name in ("silenced", "words_silenced"):
+    for name in ("zeroed", "silenced", "words_silenced"):
         np.testing.assert_array_equal(found["loss"], found[name])
-    loss, separators, others = effects.separator_losses(tiny_eager, words, [1, 2]).values()
-    moved = [np.abs(silenced - loss).mean() for silenced in (separators, others)]
+    found = effects.separator_losses(tiny_eager, words, [1, 2])
+    moved = [np.abs(found[name] - found["loss"]).mean() for name in ("silenced", "words_silenced")]
     assert moved[1] > moved[0] > 1e-9
+
+
+@pytest.mark.parametrize("tells", [False, True])
+def test_a_constant_of_the_separator_is_no_message_and_what_it_says_of_its_sentence_is(tiny_eager, words, tells):
+    """[SEP] is given large values: the same in all sentences, or the sum of the words' values in each."""
+
+    def planted(module, given, output):
+        output = output.clone()
+        output[:, -1] = 5 * output[:, 1:-1].sum(1) if tells else 5.0
+        return output
+
+    alike = [line for line in words if len(line) == len(words[0])] * 4  # one batch without padding, [SEP] last
+    values = [value for value, _ in projections(tiny_eager.encoder)]
+    hooks = [value.register_forward_hook(planted) for value in values]
+    try:
+        found = effects.separator_losses(tiny_eager, alike, [1, 2])
+    finally:
+        [hook.remove() for hook in hooks]
+    moved = {name: np.abs(found[name] - found["loss"]).max() for name in ("zeroed", "silenced")}
+    assert moved["zeroed"] > 1e-3
+    assert moved["silenced"] > 1e-3 if tells else moved["silenced"] < 1e-5
 
 
 def test_norm_is_the_exact_effect_before_layer_norm(tiny_eager, words):
@@ -275,6 +296,25 @@ def test_a_layer_that_repeats_another_is_matched(tiny_eager, words):
             entropy = torch.special.entr
             plain.append(min(float((entropy(m) - (entropy(head) + entropy(r)) / 2).sum(-1).mean()) for m, r in rivals))
     assert found["matched"][0] == pytest.approx(np.mean(plain), abs=1e-9)
+
+
+@pytest.mark.parametrize("own", [0.0, 0.5])
+def test_heads_that_share_their_separator_alone_are_not_alike(tiny_eager, words, monkeypatch, own):
+    """Two layers of the same heads, which look at [SEP] and, with the share `own`, at words of their own."""
+
+    def planted(specimen, sentences):
+        for index, encoding in enumerate(encode_words(specimen, sentences)):
+            rng, size = np.random.default_rng(index), len(encoding)
+            rare = rng.dirichlet(np.full(size - 2, 0.2), (4, size))
+            maps = np.zeros((2, 4, size, size))
+            maps[..., -1] = 1 - own
+            maps[..., 1:-1] = own * rare
+            yield index, encoding, torch.tensor(maps)
+
+    monkeypatch.setattr(effects, "attention_maps", planted)
+    found = effects.depth_matches(tiny_eager, words[:12])
+    assert (found["matched"] < 1e-9).all()
+    assert (found["shuffled"] > 0.05).all() if own else (found["shuffled"] < 1e-9).all()
 
 
 def test_erasure_is_followed_by_samples_in_range(tiny_eager, words):
@@ -403,6 +443,21 @@ def test_important_heads_are_closed_one_at_a_time(tiny):
     single = [without([head])["without_important"] for head in ((0, 1), (1, 2))]
     np.testing.assert_allclose(without([(0, 1), (1, 2)])["without_important"], np.mean(single, axis=0))
     np.testing.assert_array_equal(single[0], without([(0, 1)])["without_frame"])
+
+
+def test_beside_important_heads_stand_as_many_others_closed_alone(tiny, monkeypatch):
+    train, test, asked, true = number_examples(20), number_examples(8, split="test"), [], effects._closed_hits
+
+    def closed(runs, parts, grid, heads, how, means):
+        asked.append([tuple(map(int, head)) for head in heads])
+        return true(runs, parts, grid, heads, how, means)
+
+    monkeypatch.setattr(effects, "_closed_hits", closed)
+    important = [(0, 1), (1, 2), (1, 3)]
+    found = effects.removal_samples(tiny, train, test, [(0, 0)], important, seeds=(0, 1), draws=1, alone=[], shown=5)
+    assert found["without_other"].shape == (2, 5) and asked[:3] == [[head] for head in important]
+    others = [head for [head] in asked[3:6]]
+    assert len({*others}) == 3 and not {*others} & {*important}
 
 
 def test_the_drop_of_a_head_is_one_of_the_probability_of_the_right_class(tiny):

@@ -4,11 +4,15 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 
 from bertology_utils.absent import Absent
 from bertology_utils.instruments.relations import RelationScore, relation_scores
-from bertology_utils.studies.attention import relation_heads
+from bertology_utils.language.grammar import generate
+from bertology_utils.studies.attention import evidence, relation_heads
 from bertology_utils.text import encode_words
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
 
 
 def test_the_head_of_the_separator_test_brings_its_hits(tiny_eager, sentences):
@@ -130,6 +134,27 @@ def test_frame_pairs_keep_their_distance(sentences):
     for index, (verb, filler), (a, b) in relation_heads.frame_edges(sentences):
         assert filler - verb == b - a and sentences[index].upos[verb] == "VERB"
         assert sentences[index].heads[a] != b and sentences[index].heads[b] != a
+        assert sentences[index].upos[filler] == sentences[index].upos[b] == "NOUN"
+
+
+@pytest.mark.parametrize(("looks", "expected"), [("nouns", CONTRADICTS), ("fillers", REPLICATES)])
+def test_a_head_that_looks_at_nouns_follows_no_frames(tiny_eager, monkeypatch, looks, expected):
+    """One head looks at all nouns alike, or from a verb at those that fill its roles; the others look evenly."""
+    read = generate(120, split="test")
+
+    def planted(specimen, texts):
+        for index, encoding in enumerate(encode_words(specimen, texts)):
+            sentence = next(s for s in read if list(s.words) == list(texts[index]))
+            maps = torch.full((1, 4, len(encoding), len(encoding)), 1.0)
+            for column, word in enumerate(encoding.word_ids):
+                if word is not None and sentence.upos[word] == "NOUN":
+                    mine = [looks == "nouns" or source == sentence.heads[word] for source in encoding.word_ids]
+                    maps[0, 0, :, column] += 20 * torch.tensor(mine).float()
+            yield index, encoding, maps / maps.sum(-1, keepdim=True)
+
+    monkeypatch.setattr(evidence, "attention_maps", planted)
+    found = relation_heads.frame_samples(relation_heads.frame_attention(tiny_eager, read))
+    assert judge(parse(claim_by_id("frame-relation-heads").prediction), None, found).verdict == expected
 
 
 def test_rivals_are_the_relations_that_are_there():
@@ -147,6 +172,7 @@ def test_frame_heads_are_chosen_on_even_edges_and_read_on_odd_ones():
     attention = {name: np.zeros((6, 2, 2)) for name in ("frame", "matched")}
     attention["frame"][::2, 0, 1], attention["frame"][::2, 1, 0] = 3.0, 2.0
     attention["frame"][1::2] = [[9.0, 1.0], [2.0, 9.0]]
+    attention["frame"][::2, 0, 0] = attention["matched"][::2, 0, 0] = 9.0  # looks there in any case
     assert relation_heads.frame_heads(attention) == [(0, 1), (1, 0)]
     found = relation_heads.frame_samples(attention)
     assert found["frame"].tolist() == [1.5] * 3 and not found["matched"].any()

@@ -1,11 +1,8 @@
 """The plain forward pass equals the library's; its deliberate faults do not."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertModel
 
 from bertology_utils.compression.accounting import counts
 from bertology_utils.errors import BertologyError
@@ -70,6 +67,17 @@ def test_left_view_hides_all_that_follows(tiny) -> None:
         assert set(other.input_ids[query.position : -1]) == {mask}
 
 
+def test_right_view_hides_all_that_precedes_and_masks_behind_hide_nothing(tiny) -> None:
+    both, left, right, behind = (anatomy.masked_queries(tiny, SENTENCES, view)[0] for view in anatomy.VIEWS)
+    mask = tiny.tokenizer.mask_token_id
+    for whole, before, after, query in zip(both, left, right, behind, strict=True):
+        assert set(after.input_ids[1 : after.position + 1]) == {mask}
+        assert after.input_ids[after.position + 1 :] == whole.input_ids[whole.position + 1 :]
+        most = max(before.input_ids.count(mask), after.input_ids.count(mask))
+        assert query.input_ids == (*whole.input_ids[:-1], *[mask] * (most - 1), whole.input_ids[-1])
+        assert query.position == whole.position and len(query.segment_ids) == len(query.input_ids)
+
+
 def test_masked_scores_agree_with_each_other(tiny) -> None:
     scores = anatomy.masked_scores(tiny, *anatomy.masked_queries(tiny, SENTENCES))
     assert (scores["top5"] >= scores["top1"]).all() and (scores["loss"] > 0).all()
@@ -88,21 +96,32 @@ def test_the_formula_counts_what_the_tensors_hold(name: str, layers: int, width:
 
 def test_unknown_names_are_told(tiny) -> None:
     with pytest.raises(BertologyError, match="view"):
-        anatomy.masked_queries(tiny, SENTENCES, "right")
+        anatomy.masked_queries(tiny, SENTENCES, "top")
     with pytest.raises(BertologyError, match="table"), anatomy.without_table(tiny, "colours"):
         pass
 
 
-def test_heads_that_look_alike_have_no_diversity(tiny_eager) -> None:
-    values = anatomy.head_diversity(tiny_eager, SENTENCES)
-    assert values.shape == (4,) and (values >= 0).all()
+def test_profiles_are_shares_and_heads_that_look_alike_have_no_diversity(tiny_eager) -> None:
+    maps = anatomy.maps_of(tiny_eager, SENTENCES)
+    profiles = anatomy.head_profiles(tiny_eager, SENTENCES, maps, together=2)
+    assert [own.shape for own in profiles] == [(2, 4, len(anatomy.KINDS) + 1)] * 2
+    assert all(torch.allclose(own.sum(-1), torch.ones(2, 4).double(), atol=1e-5) for own in profiles)
+    itself = torch.diagonal(maps[0], dim1=-2, dim2=-1).mean(-1)
+    [first, *_] = anatomy.head_profiles(tiny_eager, SENTENCES, maps, together=1)
+    assert torch.allclose(first[..., anatomy.KINDS.index("self")], itself)
+    assert (anatomy.head_diversity(profiles) > 0).all()
+    assert anatomy.head_diversity([own[:, :1].repeat(1, 4, 1) for own in profiles]) == pytest.approx(0)
 
 
-def test_one_head_a_layer_has_no_diversity(tiny_eager) -> None:
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 16}
-    alone = replace(tiny_eager, model=BertModel(BertConfig(vocab_size=20, **sizes)))
+def test_maps_become_as_sharp_as_is_asked(tiny_eager) -> None:
+    wanted = torch.tensor([0.3, 1.2]).double()
+    sharp = anatomy.as_sharp_as(anatomy.maps_of(tiny_eager, SENTENCES), wanted)
+    assert torch.allclose(anatomy.layer_entropies(sharp), wanted, atol=1e-4)
+
+
+def test_one_head_a_layer_has_no_diversity() -> None:
     with pytest.raises(BertologyError, match="at least two heads"):
-        anatomy.head_diversity(alone, SENTENCES)
+        anatomy.head_diversity([torch.ones(2, 1, 3) / 3])
 
 
 def test_speed_counts_the_weights_of_the_blocks(tiny, monkeypatch) -> None:

@@ -2,13 +2,16 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 
 from bertology_utils.pretraining.examples import IGNORED
+from bertology_utils.samples import per_seed
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.formulas import clauses_of, names_of
+from bertology_utils.verdicts.predictions import REPLICATES, UNABLE, judge, parse
 
 
 @pytest.fixture(autouse=True)
@@ -81,3 +84,14 @@ def test_the_samples_are_those_of_the_claim_and_training_repeats() -> None:
     first, second = (recurrent.compared(5)[0] for _ in range(2))
     assert names_of(clauses_of(claim_by_id("transformer-parallel-long-range").prediction)) <= set(first)
     assert first == second
+
+
+@pytest.mark.parametrize(("recurrent_far", "verdict"), [(0.99, UNABLE), (0.7, REPLICATES)])
+def test_a_lead_may_grow_only_where_recurrence_loses_with_distance(recurrent_far, verdict) -> None:
+    claim = claim_by_id("transformer-parallel-long-range")
+    right = {"transformer_near": 0.92, "transformer_far": 0.91, "recurrent_near": 0.997, "recurrent_far": recurrent_far}
+    noise = 0.003 * np.random.default_rng(0).normal(size=(4, 12))
+    samples = {
+        name: per_seed((share + own).tolist(), 300) for (name, share), own in zip(right.items(), noise, strict=True)
+    }
+    assert judge(parse(claim.prediction), parse(claim.given), samples).verdict == verdict
