@@ -11,6 +11,7 @@ from random import Random
 
 import numpy as np
 
+from bertology_utils.absent import Absent
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import (
     MASK,
@@ -243,20 +244,25 @@ def premise_samples(specimen: Specimen, items: Mapping[str, Sequence[Crossed]]) 
 
 def known_premises(
     member: np.ndarray, general: np.ndarray, conclusion: np.ndarray, items: Sequence[Crossed]
-) -> dict[str, np.ndarray]:
-    """Samples by thing for "facts are not combined": conclusions, and those whose two premises are known.
+) -> dict[str, np.ndarray | Absent]:
+    """Samples by thing for "facts are not combined": conclusions, and those with and without two known premises.
 
-    All three are booleans (items,). Where no item has both premises, `conclusion_known` falls back to all conclusions
-    (the positive control then fails, as it asks for known premises).
+    All three are booleans (items,). `conclusion_known` has both premises, `conclusion_unknown` lacks at least one: the
+    mean of all would nearly be that of the known ones where most are known. Either is absent where no item is left.
     """
     known = member & general
-    if not known.any():
-        known = np.ones_like(known)
     return {
         "conclusion": by_thing(conclusion, items),
-        "conclusion_known": by_thing(conclusion[known], list(compress(items, known))),
+        "conclusion_known": _conclusions(conclusion, items, known),
+        "conclusion_unknown": _conclusions(conclusion, items, ~known),
         "premises": by_thing(np.concatenate([member, general]), [*items, *items]),
     }
+
+
+def _conclusions(conclusion: np.ndarray, items: Sequence[Crossed], chosen: np.ndarray) -> np.ndarray | Absent:
+    if not chosen.any():
+        return Absent("No conclusion is left to compare: the premises of all are known, or those of none.")
+    return by_thing(conclusion[chosen], list(compress(items, chosen)))
 
 
 def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Crossed]:

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.instruments import crossed_clozes as crossed
 from bertology_utils.instruments.cloze import CandidateScores, focus_preference, preferred
 from bertology_utils.language.items import ITEMS
 from bertology_utils.language.listed_pairs import role_reversal_pairs
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, parse
 
 
 def scored(monkeypatch, score) -> None:
@@ -125,6 +127,25 @@ def test_known_premises_select_the_conclusions() -> None:
     samples = crossed.known_premises(*(np.array(values, bool) for values in correct), items=items)
     assert samples["conclusion_known"].tolist() == [1.0, 1.0]  # of the one item's two things
     assert samples["premises"].mean() == pytest.approx(4 / 6)
+
+
+def compared(known, conclusion):
+    """The claim's own prediction on premises that are known or not, and on conclusions."""
+    items = [crossed.cross("{ax} x [MASK] .", f"a{i}", f"b{i}", ("y", "z")) for i in range(len(known))]
+    samples = crossed.known_premises(known, known, conclusion, items=items)
+    (clause,) = parse(claim_by_id("no-reasoning-on-facts").prediction).judge(samples)
+    return clause.verdict
+
+
+def test_few_unknown_premises_do_not_hide_what_known_ones_add() -> None:
+    known = np.arange(4000) % 20 > 0  # all but a few, so that the known ones are nearly all
+    assert compared(known, known) == CONTRADICTS
+    assert compared(known, np.arange(4000) % 9 > 0) == REPLICATES  # as often right without
+
+
+def test_where_all_premises_are_known_nothing_is_compared() -> None:
+    with pytest.raises(NotAskable, match="left to compare"):
+        compared(np.ones(9, bool), np.ones(9, bool))
 
 
 def test_changed_share_of_fillers() -> None:
