@@ -340,13 +340,18 @@ def role_changes(specimen: Specimen, items: Sequence[Roles], k: int = 5) -> dict
     """How many of the k best fillers for the verb change, share (events,), after ettinger2019what.
 
     `reversal`: doer and sufferer change places; `replacement`: another event's nouns stand in the same frame (the
-    control: a model that reads the nouns at all must answer it). An event may stand in several frames, so the samples
-    are over events (`samples.by_unit`).
+    control: a model that reads the nouns at all must answer it); `article`: each "the" is "that", which says what any
+    edit changes. An event may stand in several frames, so the samples are over events (`samples.by_unit`).
     """
-    words = [side for item in items for side in (item.likely, item.reversed, item.replaced)]
-    best = fill_in(specimen, words, k=k).ids.reshape(len(items), 3, k)
-    changed = {"reversal": _changed(best[:, 0], best[:, 1]), "replacement": _changed(best[:, 0], best[:, 2])}
+    words = [side for item in items for side in (item.likely, item.reversed, item.replaced, _pointing(item.likely))]
+    best = fill_in(specimen, words, k=k).ids.reshape(len(items), 4, k)
+    names = ("reversal", "replacement", "article")
+    changed = {name: _changed(best[:, 0], best[:, place]) for place, name in enumerate(names, 1)}
     return {name: by_unit(values, [item.event for item in items]) for name, values in changed.items()}
+
+
+def _pointing(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple("that" if word == "the" else word for word in words)
 
 
 def _next_of_same_frame(frames: Sequence[str]) -> list[int]:

@@ -1,5 +1,8 @@
 """Crossed clozes: no preference can win, planted knowledge does, and the items are what they say."""
 
+from types import SimpleNamespace
+from zlib import crc32
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,7 @@ from bertology_utils.instruments.cloze import CandidateScores, focus_preference,
 from bertology_utils.language.items import ITEMS
 from bertology_utils.language.listed_pairs import role_reversal_pairs
 from bertology_utils.verdicts.claims import claim_by_id
-from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, parse
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, UNABLE, parse
 
 
 def scored(monkeypatch, score) -> None:
@@ -163,3 +166,20 @@ def test_roles_are_samples_over_events(tiny) -> None:
     scores = focus_preference(tiny, pairs)
     sensitivity = crossed.role_sensitivity(tiny, pairs)
     assert len(sensitivity) <= events and sensitivity.mean() == pytest.approx(preferred(scores).mean())
+
+
+@pytest.mark.parametrize(("reads", "expected"), [("edits", UNABLE), ("nouns", REPLICATES), ("roles", CONTRADICTS)])
+def test_roles_are_weakly_known_by_what_they_change_beyond_any_edit(monkeypatch, reads, expected) -> None:
+    """Guesses that go by the words as they stand, by the nouns in any order, or by the nouns in their order."""
+
+    def guesses(specimen, sentences, k):
+        seen = [[w for w in s if reads == "edits" or w not in ("the", "that")] for s in sentences]
+        keys = [" ".join(sorted(words) if reads == "nouns" else words) for words in seen]
+        return SimpleNamespace(ids=np.array([[crc32(f"{key}{i}".encode()) for i in range(k)] for key in keys]))
+
+    monkeypatch.setattr(crossed, "fill_in", guesses)
+    changes = crossed.role_changes(None, crossed.role_items())
+    claim = claim_by_id("role-event-knowledge-weak")
+    (clause,) = parse(claim.prediction).judge(changes)
+    able = all(clause.passed for clause in parse(claim.given).judge(changes))
+    assert (clause.verdict if able else UNABLE) == expected
