@@ -38,10 +38,9 @@ def agreement_pairs(
 
     gulordava: natural sentences with 0 to 3 attractors (a quarter of them for training), or nonsense with any number of
     them; the sentences that the nonsense was made from are left out, and so are the copulas, as in
-    goldberg2019assessing. marvin_linzen:
-    `attractors` and `agreeing` are 0 or 1, and at most one of them is 1; the structure "fronted" is that of a
-    sentential complement, whose subject follows that of its main clause. Raises BertologyError where a source has no
-    such pairs.
+    goldberg2019assessing. marvin_linzen: `attractors` and `agreeing` are 0 or 1, and at most one of them is 1; a
+    `structure` is one of `INTERRUPTED`, or "fronted", that of a sentential complement, whose subject follows that of
+    its main clause. Raises BertologyError where a source has no such pairs.
     """
     if source == EMBEDDED:
         return pairs.agreement_pairs(
@@ -75,7 +74,7 @@ def _corpus(attractors: int, nonsense: bool, agreeing: int, split: str) -> Itera
         return
     for pair in rows("gulordava:linzen"):
         if pair.condition["attractors"] == attractors and is_held_out(" ".join(pair.good)) == (split == "train"):
-            yield replace(pair, condition={**pair.condition, "number": pairs.NUMBERS[not _is_singular(pair)]})
+            yield replace(pair, condition={**pair.condition, "number": pairs.NUMBERS[not is_singular(pair)]})
 
 
 def _templates(attractors: int, agreeing: int, split: str, structure: str = "mixed") -> Iterator[MinimalPair]:
@@ -83,6 +82,7 @@ def _templates(attractors: int, agreeing: int, split: str, structure: str = "mix
     between = attractors + agreeing
     shapes = {"simple": ("simple_agrmt",)} if between == 0 else INTERRUPTED if between == 1 else {}
     shapes = {"fronted": ("sent_comp",)} if structure == "fronted" else shapes
+    shapes = {structure: shapes[structure]} if structure in shapes else shapes
     for structure, names in shapes.items():
         for pair in chain.from_iterable(rows(f"marvin_linzen:{name}") for name in names):
             described = _described(pair, structure)
@@ -95,7 +95,7 @@ def _templates(attractors: int, agreeing: int, split: str, structure: str = "mix
 
 def _described(pair: MinimalPair, structure: str) -> MinimalPair:
     """The pair with the conditions that the generated ones carry; the templates' plural nouns all end in -s."""
-    singular = _is_singular(pair)
+    singular = is_singular(pair)
     noun = pair.good[_attractor(pair, structure)] if structure != "simple" else ""
     subject = pair.focus - 1 if structure == "fronted" else 1
     attractors = int(bool(noun) and noun.endswith("s") == singular)
@@ -105,7 +105,7 @@ def _described(pair: MinimalPair, structure: str) -> MinimalPair:
     return replace(pair, condition=condition)
 
 
-def _is_singular(pair: MinimalPair) -> bool:
+def is_singular(pair: MinimalPair) -> bool:
     """Whether the right form of the verb is the singular one: it ends in -s ("is", "has"), unless the wrong one only
     adds to it ("pass", "passes")."""
     right, wrong = pair.good[pair.focus], pair.bad[pair.focus]

@@ -11,6 +11,7 @@ from random import Random
 
 import numpy as np
 
+from bertology_utils.absent import Absent
 from bertology_utils.errors import BertologyError
 from bertology_utils.instruments.cloze import (
     MASK,
@@ -243,20 +244,25 @@ def premise_samples(specimen: Specimen, items: Mapping[str, Sequence[Crossed]]) 
 
 def known_premises(
     member: np.ndarray, general: np.ndarray, conclusion: np.ndarray, items: Sequence[Crossed]
-) -> dict[str, np.ndarray]:
-    """Samples by thing for "facts are not combined": conclusions, and those whose two premises are known.
+) -> dict[str, np.ndarray | Absent]:
+    """Samples by thing for "facts are not combined": conclusions, and those with and without two known premises.
 
-    All three are booleans (items,). Where no item has both premises, `conclusion_known` falls back to all conclusions
-    (the positive control then fails, as it asks for known premises).
+    All three are booleans (items,). `conclusion_known` has both premises, `conclusion_unknown` lacks at least one: the
+    mean of all would nearly be that of the known ones where most are known. Either is absent where no item is left.
     """
     known = member & general
-    if not known.any():
-        known = np.ones_like(known)
     return {
         "conclusion": by_thing(conclusion, items),
-        "conclusion_known": by_thing(conclusion[known], list(compress(items, known))),
+        "conclusion_known": _conclusions(conclusion, items, known),
+        "conclusion_unknown": _conclusions(conclusion, items, ~known),
         "premises": by_thing(np.concatenate([member, general]), [*items, *items]),
     }
+
+
+def _conclusions(conclusion: np.ndarray, items: Sequence[Crossed], chosen: np.ndarray) -> np.ndarray | Absent:
+    if not chosen.any():
+        return Absent("No conclusion is left to compare: the premises of all are known, or those of none.")
+    return by_thing(conclusion[chosen], list(compress(items, chosen)))
 
 
 def chain_items(n: int, hops: int, levels: int = 3, seed: int = 0) -> list[Crossed]:
@@ -334,13 +340,18 @@ def role_changes(specimen: Specimen, items: Sequence[Roles], k: int = 5) -> dict
     """How many of the k best fillers for the verb change, share (events,), after ettinger2019what.
 
     `reversal`: doer and sufferer change places; `replacement`: another event's nouns stand in the same frame (the
-    control: a model that reads the nouns at all must answer it). An event may stand in several frames, so the samples
-    are over events (`samples.by_unit`).
+    control: a model that reads the nouns at all must answer it); `article`: each "the" is "that", which says what any
+    edit changes. An event may stand in several frames, so the samples are over events (`samples.by_unit`).
     """
-    words = [side for item in items for side in (item.likely, item.reversed, item.replaced)]
-    best = fill_in(specimen, words, k=k).ids.reshape(len(items), 3, k)
-    changed = {"reversal": _changed(best[:, 0], best[:, 1]), "replacement": _changed(best[:, 0], best[:, 2])}
+    words = [side for item in items for side in (item.likely, item.reversed, item.replaced, _pointing(item.likely))]
+    best = fill_in(specimen, words, k=k).ids.reshape(len(items), 4, k)
+    names = ("reversal", "replacement", "article")
+    changed = {name: _changed(best[:, 0], best[:, place]) for place, name in enumerate(names, 1)}
     return {name: by_unit(values, [item.event for item in items]) for name, values in changed.items()}
+
+
+def _pointing(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple("that" if word == "the" else word for word in words)
 
 
 def _next_of_same_frame(frames: Sequence[str]) -> list[int]:

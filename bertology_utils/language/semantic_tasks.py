@@ -215,9 +215,9 @@ def integers(low: int, high: int, n: int, seed: int = 0) -> list[int]:
     return Random(f"integers-{seed}").sample(range(low, high), min(n, high - low))
 
 
-def decimals(low: int, high: int, n: int, seed: int = 0) -> list[float]:
-    """`n` different numbers with one digit behind the point, from low <= value < high."""
-    return [value / 10 for value in integers(10 * low, 10 * high, n, seed)]
+def decimals(numbers: Sequence[int]) -> list[float]:
+    """The digits of each integer behind a point: 1234 becomes 0.1234, so that they weigh as much in the value."""
+    return [number / 10 ** len(str(number)) for number in numbers]
 
 
 # Slots of a sentence pair ---------------------------------------------------------------------------------------------

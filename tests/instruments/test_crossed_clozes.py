@@ -1,13 +1,18 @@
 """Crossed clozes: no preference can win, planted knowledge does, and the items are what they say."""
 
+from types import SimpleNamespace
+from zlib import crc32
+
 import numpy as np
 import pytest
 
-from bertology_utils.errors import BertologyError
+from bertology_utils.errors import BertologyError, NotAskable
 from bertology_utils.instruments import crossed_clozes as crossed
 from bertology_utils.instruments.cloze import CandidateScores, focus_preference, preferred
 from bertology_utils.language.items import ITEMS
 from bertology_utils.language.listed_pairs import role_reversal_pairs
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, UNABLE, parse
 
 
 def scored(monkeypatch, score) -> None:
@@ -127,6 +132,25 @@ def test_known_premises_select_the_conclusions() -> None:
     assert samples["premises"].mean() == pytest.approx(4 / 6)
 
 
+def compared(known, conclusion):
+    """The claim's own prediction on premises that are known or not, and on conclusions."""
+    items = [crossed.cross("{ax} x [MASK] .", f"a{i}", f"b{i}", ("y", "z")) for i in range(len(known))]
+    samples = crossed.known_premises(known, known, conclusion, items=items)
+    (clause,) = parse(claim_by_id("no-reasoning-on-facts").prediction).judge(samples)
+    return clause.verdict
+
+
+def test_few_unknown_premises_do_not_hide_what_known_ones_add() -> None:
+    known = np.arange(4000) % 20 > 0  # all but a few, so that the known ones are nearly all
+    assert compared(known, known) == CONTRADICTS
+    assert compared(known, np.arange(4000) % 9 > 0) == REPLICATES  # as often right without
+
+
+def test_where_all_premises_are_known_nothing_is_compared() -> None:
+    with pytest.raises(NotAskable, match="left to compare"):
+        compared(np.ones(9, bool), np.ones(9, bool))
+
+
 def test_changed_share_of_fillers() -> None:
     assert crossed._changed(np.array([[1, 2, 3, 4]]), np.array([[4, 3, 9, 8]])).tolist() == [0.5]
 
@@ -142,3 +166,20 @@ def test_roles_are_samples_over_events(tiny) -> None:
     scores = focus_preference(tiny, pairs)
     sensitivity = crossed.role_sensitivity(tiny, pairs)
     assert len(sensitivity) <= events and sensitivity.mean() == pytest.approx(preferred(scores).mean())
+
+
+@pytest.mark.parametrize(("reads", "expected"), [("edits", UNABLE), ("nouns", REPLICATES), ("roles", CONTRADICTS)])
+def test_roles_are_weakly_known_by_what_they_change_beyond_any_edit(monkeypatch, reads, expected) -> None:
+    """Guesses that go by the words as they stand, by the nouns in any order, or by the nouns in their order."""
+
+    def guesses(specimen, sentences, k):
+        seen = [[w for w in s if reads == "edits" or w not in ("the", "that")] for s in sentences]
+        keys = [" ".join(sorted(words) if reads == "nouns" else words) for words in seen]
+        return SimpleNamespace(ids=np.array([[crc32(f"{key}{i}".encode()) for i in range(k)] for key in keys]))
+
+    monkeypatch.setattr(crossed, "fill_in", guesses)
+    changes = crossed.role_changes(None, crossed.role_items())
+    claim = claim_by_id("role-event-knowledge-weak")
+    (clause,) = parse(claim.prediction).judge(changes)
+    able = all(clause.passed for clause in parse(claim.given).judge(changes))
+    assert (clause.verdict if able else UNABLE) == expected

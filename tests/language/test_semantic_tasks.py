@@ -213,7 +213,7 @@ def test_units_have_the_mean_of_their_items():
 
 
 def test_digit_one_hots_read_decimals_exactly():
-    texts = [str(value) for value in tasks.decimals(0, 100, 150)]
+    texts = [str(value) for value in tasks.decimals(tasks.integers(1000, 10_000, 150))]
     features, values = number_measures.digit_one_hots(texts), [float(text) for text in texts]
     _, predicted = number_measures.read_values(features[:, :120], values[:120], features[:, 120:])
     assert number_measures.explained(predicted, values[120:]).mean() > 0.99

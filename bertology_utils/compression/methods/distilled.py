@@ -23,7 +23,7 @@ from bertology_utils.compression.methods.lesson import (
     dense,
 )
 from bertology_utils.compression.methods.problems import questions
-from bertology_utils.compression.methods.references import HALF, fewer_blocks, tuned_alone
+from bertology_utils.compression.methods.references import HALF, fewer_blocks, first_blocks, leading, tuned_alone
 from bertology_utils.compression.methods.students import Size, inherited, newborn
 from bertology_utils.compression.methods.traces import answers_loss, soft_loss
 from bertology_utils.errors import NotAskable
@@ -146,9 +146,9 @@ def _patient(lesson: Lesson, depth: float, follow: Callable[[int, int], Layers])
     teacher = lesson.origin.layers
     if teacher < 2:
         raise NotAskable(f"{lesson.origin.name} has one layer: none lies below its last for a student to follow.")
-    kept = max(2, round(depth * teacher))
-    network = lesson.network(student_of(lesson.origin, kept=range(kept)).encoder)
-    layers, batch = follow(kept, teacher), next(lesson.feed())
+    body = first_blocks(lesson.origin, depth)
+    network = lesson.network(body.encoder)
+    layers, batch = follow(body.layers, teacher), next(lesson.feed())
     before = _gaps(network.eval(), lesson.teacher, batch, layers)
     lesson.train(network, partial(patient_loss, teacher=lesson.teacher, layers=layers))
     after = _gaps(network, lesson.teacher, batch, layers)
@@ -181,4 +181,5 @@ METHODS = (
         defines=("inherited", 0.0),
     ),
     Method("answers alone", "baseline", _by_answers, general=fewer_blocks(HALF)),
+    Method("answers alone, first half", "baseline", _by_answers, general=leading(HALF)),
 )

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from bertology_utils.data.material import OPEN_CLASS
 from bertology_utils.errors import unknown
@@ -123,3 +126,31 @@ def _held_out_words(n: int, seed: int) -> Questions:
     sentences = mixed_languages(n, "test", seed)
     labels = [[ALL_TAGS.index(tag) if tag in SPLIT_TAGS else IGNORED for tag in s.upos] for s in sentences]
     return Questions([s.words for s in sentences], labels)
+
+
+# ---------------------------------------------------------------- what the surface tells
+
+
+def surface_rule(asked: Problem) -> float:
+    """Share of the asked words whose label is told without any model, by a linear rule on what stands in the sentence:
+    the two words before and behind, the last letters, and the place from either end."""
+    (seen, labels), (new, answers) = (_surface(part) for part in (asked.train, asked.test))
+    rule = make_pipeline(DictVectorizer(), LogisticRegression(max_iter=200)).fit(seen, labels)
+    return float(rule.score(new, answers))
+
+
+def _surface(asked: Questions) -> tuple[list[dict[str, str]], list[int]]:
+    found = [
+        (_marks(words, place), label)
+        for words, own in zip(asked.sentences, asked.labels, strict=True)
+        for place, label in enumerate(own)
+        if label != IGNORED
+    ]
+    return [marks for marks, _ in found], [label for _, label in found]
+
+
+def _marks(words: Words, place: int) -> dict[str, str]:
+    padded, here = ["", "", *words, "", ""], place + 2
+    marks = {f"word {offset:+d}": padded[here + offset] for offset in (-2, -1, 1, 2)}
+    marks |= {f"last {n}": words[place][-n:] for n in (1, 2, 3)}
+    return marks | {"from the start": str(min(place, 4)), "from the end": str(min(len(words) - 1 - place, 4))}

@@ -27,6 +27,15 @@ def fewer_blocks(share: float) -> Callable[[Course], Specimen]:
     return lambda course: student_of(course.origin, max(1, int(course.origin.layers * share)))
 
 
+def first_blocks(origin: Specimen, share: float) -> Specimen:
+    """The pre-trained model cut to this share of its blocks, its first ones, at least two."""
+    return student_of(origin, kept=range(max(2, round(share * origin.layers))))
+
+
+def leading(share: float) -> Callable[[Course], Specimen]:
+    return lambda course: first_blocks(course.origin, share)
+
+
 def _untouched(lesson: Lesson) -> Small:
     return dense(lesson.copy_of_teacher())
 
@@ -49,4 +58,6 @@ METHODS = (
     Method(UNTRAINED_ON_TEXTS, "baseline", tuned_alone, general=_never_pretrained, problems=LONG),
     Method("half of the blocks, tuned", "baseline", tuned_alone, general=fewer_blocks(HALF)),
     Method("a quarter of the blocks, tuned", "baseline", tuned_alone, general=fewer_blocks(QUARTER)),
+    Method("first half of the blocks, tuned", "baseline", tuned_alone, general=leading(HALF)),
+    Method("first quarter of the blocks, tuned", "baseline", tuned_alone, general=leading(QUARTER)),
 )

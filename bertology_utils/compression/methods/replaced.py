@@ -114,6 +114,16 @@ def _theseus(lesson: Lesson) -> Small:
     return dense(network, predecessors=alike(network, lesson.teacher), replaced=replaced, stated=stated)
 
 
+def _cut_and_tuned_twice(lesson: Lesson) -> Small:
+    """What `_theseus` begins with and trains for as long, without replacing: the first half of the tuned blocks."""
+    network = lesson.copy_of_teacher()
+    blocks = list(encoder_layers(network.encoder))
+    put_blocks(network.encoder, blocks[: (len(blocks) + 1) // 2])
+    for _ in range(2):
+        lesson.train(network)
+    return dense(network)
+
+
 # ---------------------------------------------------------------- blocks that are dropped
 
 
@@ -350,5 +360,6 @@ METHODS = (
     Method("BERT-of-Theseus", "other", _theseus, defines=("predecessors", 0.0)),
     Method("PoWER-BERT", "other", _power, defines=("returned", 0.0), problems=LONG),
     Method("every other block taken out", "baseline", _every_other),
+    Method("first half of the tuned blocks, tuned twice", "baseline", _cut_and_tuned_twice),
     Method("LayerDrop", "baseline", _layerdrop, defines=("neighbours", 0.0)),
 )

@@ -16,7 +16,7 @@ from scipy import stats
 from bertology_utils.by_seed import read_study
 from bertology_utils.compression.accounting import table1
 from bertology_utils.compression.methods.lesson import Encoded, Method
-from bertology_utils.compression.methods.problems import LONG, PROBLEMS, problem
+from bertology_utils.compression.methods.problems import LONG, PROBLEMS, TEN_LANGUAGES, problem, surface_rule
 from bertology_utils.compression.methods.references import UNTRAINED, UNTRAINED_ON_TEXTS
 from bertology_utils.compression.methods.registry import METHODS, method
 from bertology_utils.compression.scorecard import printed_factor
@@ -27,7 +27,7 @@ from bertology_utils.project import RANDOM_PREFIX, find_root
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.compression.knowledge import KNOWLEDGE
 from bertology_utils.studies.compression.pareto import pareto
-from bertology_utils.studies.compression.reenacted import PATH, UNKNOWN, Unit
+from bertology_utils.studies.compression.reenacted import PATH, UNKNOWN, Sizes, Unit
 
 TEACHER = "BERT-base"
 LEAST = 3  # seeds that an interval needs
@@ -61,9 +61,11 @@ class Recorded:
         """What a claim about a row is judged by, one value a seed, means over tasks.
 
         `small`, `teacher`, `control` and `untrained` are shares of right answers, `faster` how many times faster than
-        the teacher with 32 inputs; `pieces` is how many an input has on average. For an untrained specimen `small` is
-        what its tuning reached: the same network without pre-training. Raises NotAskable where these rows were not
-        measured with this model's weights.
+        the teacher with 32 inputs; `pieces` is how many an input has on average; `least` is the lead of the small
+        network over the untrained one in the task where it is smallest: a mean over tasks hides one that was not
+        learnt; of tags in ten languages, `surface` is what a rule without a model tells. For an untrained specimen
+        `small` is what its tuning reached: the same network without pre-training. Raises NotAskable where these rows
+        were not measured with this model's weights.
         """
         rows = {"small": row, "untrained": self._untrained(method(row))} | ({"control": control} if control else {})
         found = {name: self._of(specimen, own).groupby("seed")[SCORES].mean() for name, own in rows.items()}
@@ -73,7 +75,17 @@ class Recorded:
         small = found["small"].loc[seeds]
         scores |= {"teacher": per_seed(small["teacher"]), "faster": per_seed(small["faster_32"])}
         scores["pieces"] = np.asarray(_pieces(_base(specimen), method(row).problems or PROBLEMS))
-        return scores | {"small": scores["untrained"]} if specimen.is_random else scores
+        if method(row).problems == (TEN_LANGUAGES,):
+            scores["surface"] = per_seed([_surface_rule(seed) for seed in seeds])
+        if specimen.is_random:
+            return scores | {"small": scores["untrained"], "least": 0 * scores["untrained"]}
+        return scores | {"least": per_seed(self._least(specimen, *rows.values()).loc[seeds])}
+
+    def _least(self, specimen: Specimen, small: str, untrained: str, *_: str) -> pd.Series:
+        """By seed, the lead of one row over another in the task in which it is smallest on average."""
+        keyed = (self._of(specimen, row).set_index(["seed", "problem"])["score"] for row in (small, untrained))
+        leads = next(keyed).sub(next(keyed)).unstack().dropna()
+        return leads[leads.mean().idxmin()]
 
     def known(self, specimen: Specimen, row: str) -> np.ndarray:
         """What a row still knows beside its first task, the mean of three probes: one value a seed."""
@@ -208,6 +220,12 @@ def _told(line: pd.Series) -> pd.Series:
 def _identity(model: str) -> str:
     """How units name a model."""
     return load(model).identity
+
+
+@lru_cache(maxsize=64)
+def _surface_rule(seed: int) -> float:
+    """What a rule without a model tells of the tags in ten languages that a seed's teacher was asked."""
+    return surface_rule(problem(TEN_LANGUAGES, Sizes().budget.examples, Sizes().budget.test, seed))
 
 
 @lru_cache(maxsize=4)

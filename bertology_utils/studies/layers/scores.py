@@ -241,10 +241,11 @@ def finetuning_samples(specimen: Specimen, train: Examples, test: Examples, seed
 def rolled_back(specimen: Specimen, tuning: Mapping[str, np.ndarray]) -> dict[str, object]:
     """Accuracy after fine-tuning and after a roll-back of half of the layers, seeds averaged: (items,).
 
-    `lower_half` and `upper_half` are what the roll-back of each costs. Raises KeyError for a model whose blocks share
-    their weights: `finetuning_samples` rolls nothing back there.
+    `lower_half` and `upper_half` are what the roll-back of each costs, `gained` what tuning brought above the majority.
+    Raises KeyError for a model whose blocks share their weights: `finetuning_samples` rolls nothing back there.
     """
     names = ("tuned", "restored_bottom", "restored_top", "majority")
     found: dict[str, object] = {name: np.atleast_2d(tuning[name]).mean(0) for name in names}
     lost = {"lower_half": "restored_bottom", "upper_half": "restored_top"}
+    found["gained"] = float(found["tuned"].mean() - found["majority"].mean())
     return found | {half: float(tuning["tuned"].mean() - tuning[name].mean()) for half, name in lost.items()}

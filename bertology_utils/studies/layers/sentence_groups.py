@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from bertology_utils.instruments.layer_curves import (
+    band_of,
     best_layer_samples,
     peak_layers,
     pooled,
@@ -81,6 +82,14 @@ class SentenceGroups:
         """Where each kind is read best, in parts of the depth, in folds of the items, its tasks averaged: (folds,)."""
         places = {name: peak_layers(curve, folds=folds) / (len(curve) - 1) for name, curve in scores.items()}
         return side_means(places, self.names)
+
+    def heights(self, scores: Scores) -> dict[str, np.ndarray]:
+        """`<kind>_<band>` (seeds, items): each kind's best layer in a third of the stack, chosen on the other half of
+        the items; the embeddings count as low."""
+        bands = band_of(len(next(iter(scores.values()))) - 1)
+        bands["low"] = np.union1d([0], bands["low"])
+        means = self.means(scores).items()
+        return {f"{kind}_{band}": best for kind, m in means for band, best in best_layer_samples(m, bands).items()}
 
     def top_leads(self, scores: Scores, places: Mapping[str, Sequence[int]]) -> list[float]:
         """By how much each semantic task's best layer in `top` leads its best one in `middle`."""

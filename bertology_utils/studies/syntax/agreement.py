@@ -21,6 +21,7 @@ from bertology_utils.models import Specimen
 from bertology_utils.samples import by_unit
 
 BE = ("is", "are", "was", "were")
+BEHIND_A_VERB = {"structure": "object_relative"}
 
 
 def by_attractors(specimen: Specimen, n: int, few: int, seed: int = 0, source: str = EMBEDDED) -> dict[str, np.ndarray]:
@@ -31,13 +32,17 @@ def by_attractors(specimen: Specimen, n: int, few: int, seed: int = 0, source: s
     says the same and length nothing): at most `n` covered pairs, or `few` where a noun stands between,
     as samples over what they are made of (`unit_of`). Generated pairs ask each verb with subjects of either number, so
     that the more usual form is right in one half. `meaningful` and `nonsense_alike` may be compared, as in `_alike`.
-    `copulas`: *be* alone, which has a form for each number, 0/1 over pairs; `coverage (sets,)` is the share of the
-    verbs, or of the drawn pairs, that are covered. `source` as in `pair_sets.agreement_pairs`; of real sets only
-    marvin2018targeted's has agreeing nouns.
+    `apart` and `nonsense_apart`: behind an object relative clause with such a noun, where the word before the verb is
+    another verb, which says nothing (of "gulordava", whose subjects stand anywhere, all nonsense). `word_before`:
+    whether that word's -s would tell, where nothing stands between. `copulas`: *be* alone, which has a form for each
+    number, 0/1 over pairs; `coverage (sets,)` is the share of the verbs, or of the drawn pairs, that are covered.
+    `source` as in `pair_sets.agreement_pairs`; of real sets only marvin2018targeted's has agreeing nouns.
     """
     templates = source if source == EMBEDDED else "marvin_linzen"
     kinds = {f"attractors_{k}": {"attractors": k} for k in range(4)}
     kinds |= {"nonsense": {"nonsense": True}, "agreeing": {"agreeing": 1, "source": templates}}
+    kinds["apart"] = kinds["agreeing"] | BEHIND_A_VERB
+    kinds["nonsense_apart"] = kinds["nonsense"] | ({"agreeing": 1} | BEHIND_A_VERB if source == EMBEDDED else {})
     sets, coverage = {}, []
     for name, kind in kinds.items():
         size = n if name in ("attractors_0", "nonsense") else few
@@ -47,6 +52,7 @@ def by_attractors(specimen: Specimen, n: int, few: int, seed: int = 0, source: s
     right = {name: preferences(specimen, pairs) for name, pairs in sets.items()}
     found = {name: _over_units(values, sets[name]) for name, values in right.items()}
     plain = sets["attractors_0"]
+    found["word_before"] = _over_units(word_before(plain), plain)
     for name, pairs in (("unigram", plain), ("nonsense_unigram", sets["nonsense"])):
         found[name] = _over_units(preferences(specimen, [pair.alone for pair in pairs]), pairs)
     drawn = agreement_pairs(few // 2, seed=seed, split="test") if source == EMBEDDED else plain
@@ -97,6 +103,11 @@ def _originals_and_nonsense(specimen: Specimen, nonsense: Sequence[MinimalPair])
     parts = {"meaningful": originals, "nonsense_alike": nonsense}
     sets = {name: [pair for pair in part if unit_of(pair) in shared] for name, part in parts.items()}
     return {name: _over_units(preferences(specimen, part), part) for name, part in sets.items()}
+
+
+def word_before(pairs: Sequence[MinimalPair]) -> np.ndarray:
+    """Is the form that the word before the verb calls for, the plural one behind an -s, the good one? 0/1 (pairs,)."""
+    return np.array([pair.good[pair.focus - 1].endswith("s") != pair_sets.is_singular(pair) for pair in pairs], float)
 
 
 def _over_units(values: np.ndarray, pairs: Sequence[MinimalPair]) -> np.ndarray:

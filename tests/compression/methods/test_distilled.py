@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -120,6 +121,21 @@ def test_patience_is_measured_and_its_lack_is_noticed(pair_lesson, monkeypatch):
     strayed = row.special(pair_lesson)
     assert kept.facts["strayed"] == 0 and kept.facts["after"] < kept.facts["before"]
     assert strayed.facts["strayed"] == 1
+
+
+@pytest.mark.parametrize(("row", "controls"), [
+    ("BERT6-PKD", ("first half of the blocks, tuned", "answers alone, first half")),
+    ("BERT3-PKD", ("first quarter of the blocks, tuned",)),
+])  # fmt: skip
+def test_a_patient_student_and_its_controls_begin_with_the_same_blocks(pair_lesson, monkeypatch, row, controls):
+    origin, begun = load(RUNG), []
+    monkeypatch.setattr(type(pair_lesson), "network", lambda lesson, body: begun.append(body) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        method(row).special(dataclasses.replace(pair_lesson, origin=origin))
+    for name in (*controls, "half of the blocks, tuned"):
+        other = method(name).general(SimpleNamespace(origin=origin)).encoder
+        pairs = zip(begun[0].parameters(), other.parameters(), strict=False)
+        assert all(torch.equal(a, b) for a, b in pairs) == (name in controls), "a half is spread evenly"
 
 
 def test_a_teacher_of_one_layer_cannot_be_followed(pair_lesson):

@@ -1,6 +1,16 @@
 import numpy as np
+import pytest
 
-from bertology_utils.compression.methods.problems import JOINED, LONG, OF_TEXTS, problem, questions
+from bertology_utils.compression.methods.problems import (
+    JOINED,
+    LONG,
+    OF_TEXTS,
+    Problem,
+    Questions,
+    problem,
+    questions,
+    surface_rule,
+)
 
 
 def parts_of(words: tuple, size: int) -> list[tuple]:
@@ -26,3 +36,16 @@ def test_texts_are_problems_with_as_many_classes_as_their_sentences():
         assert (len(made.train.sentences), len(made.test.sentences)) == (3, 2)
         words = [np.concatenate([list(w) for w in q.sentences]).tolist() for q in (made.train, made.test)]
         assert problem(name, 3, 2, seed=1) == made and words[0] != words[1]
+
+
+def test_the_surface_tells_endings_and_nothing_of_what_it_does_not_see():
+    rng = np.random.default_rng(0)
+    stems = ["".join(rng.choice(list("bdfgkl"), 4)) for _ in range(400)]
+    label = rng.integers(0, 2, 400).tolist()
+
+    def asked(words):
+        parts = (slice(200), slice(200, 400))
+        return Problem("words", *(Questions([(w,) for w in words[p]], [[own] for own in label[p]]) for p in parts), 2)
+
+    assert surface_rule(asked([stem + ("a", "o")[own] for stem, own in zip(stems, label, strict=True)])) == 1
+    assert surface_rule(asked(stems)) == pytest.approx(0.5, abs=0.15)

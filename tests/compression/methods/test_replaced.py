@@ -112,6 +112,18 @@ def test_theseus_states_what_it_drew_and_has_half_of_the_blocks(pair_lesson, mon
     assert all(p.requires_grad for p in small.network.parameters())
 
 
+def test_the_control_of_replacing_begins_with_the_tuned_blocks_and_trains_for_as_long(pair_lesson, monkeypatch):
+    trained = []
+    monkeypatch.setattr(type(pair_lesson), "train", lambda lesson, network, *rest, **settings: trained.append(network))
+    theseus = method("BERT-of-Theseus")
+    with pytest.raises(TypeError):  # no draws without training
+        theseus.special(pair_lesson)
+    times = len(trained)
+    small = method("first half of the tuned blocks, tuned twice").special(pair_lesson)
+    assert len(trained) == 2 * times and alike(small.network, pair_lesson.teacher) == 1
+    assert torch.equal(small.network.head.weight, pair_lesson.teacher.head.weight)
+
+
 def test_a_layer_is_skipped_as_often_as_is_stated():
     torch.manual_seed(0)
     for p in (0.0, 0.2, 1.0):

@@ -20,6 +20,8 @@ from bertology_utils.studies.compression.knowledge import KNOWLEDGE, Probed, kno
 from bertology_utils.studies.compression.recorded import TEACHER, UNTRAINED, UNTRAINED_ON_TEXTS, Recorded
 from bertology_utils.studies.compression.reenacted import Classroom, Sizes, Unit, keep, missing
 from bertology_utils.studies.compression.speed import times_faster
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import REPLICATES, parse
 
 FEW = Sizes(
     Budget(examples=16, epochs=1, test=8, text_steps=1, pieces=256, text_pieces=128), 10, ("tense", "tagging"), None, {}
@@ -152,6 +154,33 @@ def test_samples_of_a_row_and_of_its_twin(unit, named):
     untrained = table.of(dataclasses.replace(named, name="random:tiny", seed=1), "DistilBERT")
     assert untrained["small"].mean() == pytest.approx(0.5, abs=0.02)
     assert table.known(named, "DistilBERT").tolist() == [[1.0]] * 5
+
+
+@pytest.mark.parametrize(("paraphrase", "learnt"), [(0.51, False), (0.8, True)])
+def test_a_task_that_was_not_learnt_is_not_hidden_by_the_mean(unit, named, paraphrase, learnt):
+    def rows(problem, **shares):
+        own = planted(dataclasses.replace(unit, problem=problem), {TEACHER: 0.98, UNTRAINED: 0.5} | shares)
+        return own.units
+
+    units = [*rows("tense", DistilBERT=0.97), *rows("paraphrase", DistilBERT=paraphrase)]
+    units += [*rows("tagging", DistilBERT=0.97)]
+    found = Recorded(units).of(named, "DistilBERT") | {"control": np.asarray(0.5)}
+    claim = claim_by_id("distilbert")
+    assert parse(claim.prediction).judge(found)[0].verdict == REPLICATES, "guessing counts as kept"
+    assert all(clause.passed for clause in parse(claim.given).judge(found)) == learnt
+    untrained = Recorded(units).of(dataclasses.replace(named, name="random:tiny", seed=1), "DistilBERT")
+    assert not untrained["least"].any()
+
+
+@pytest.mark.parametrize(("teacher", "able"), [(0.79, False), (0.95, True)])
+def test_a_tagger_is_judged_where_its_teacher_beats_the_surface(unit, named, monkeypatch, teacher, able):
+    monkeypatch.setattr(recorded, "_pieces", lambda model, problems: 9.0)
+    monkeypatch.setattr(recorded, "_surface_rule", lambda seed: 0.785)
+    model, noise = f"pocket-mbert {named.sha256[:12]}", 0.002
+    own = dataclasses.replace(unit, model=model, teacher=teacher)
+    rows = {"MiniBERT": teacher, f"{UNTRAINED}, pocket-mbert": 0.47}
+    found = planted(own, rows, noise=noise).of(named, "MiniBERT")
+    assert all(clause.passed for clause in parse(claim_by_id("minibert").given).judge(found)) == able
 
 
 def test_a_row_asked_of_texts_stands_beside_an_untrained_network_asked_of_texts(unit, named, monkeypatch):

@@ -7,6 +7,8 @@ from bertology_utils.data.material import train_and_test
 from bertology_utils.runs import Runs
 from bertology_utils.studies.layers import chunks, pipeline, scores, spread, tasks
 from bertology_utils.studies.layers.sentence_groups import KINDS, SentenceGroups
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import REPLICATES, WEAKER, parse
 
 LAYERS, SEEDS = 6, 2
 
@@ -155,6 +157,22 @@ def test_groups_tell_where_their_tasks_peak(ten):
     assert semantic["best_at_top"] == semantic["tasks"] == 5 and semantic["their_mean"].shape[0] == LAYERS + 1
     assert groups.top_leads(found, {"top": [LAYERS], "middle": [3]}) == [1] * 5
     assert set(groups.guesses()) == {f"majority, {kind}" for kind in KINDS}
+
+
+@pytest.mark.parametrize(("lead", "expected"), [(0.001, WEAKER), (0.2, REPLICATES)])
+def test_flat_curves_have_no_order_of_bands(ten, lead, expected):
+    """Groups whose peaks stand in order by a hair, and groups that are read best in their thirds."""
+    peaks = {"surface": 1, "syntactic": 3, "semantic": LAYERS}
+    rng, scores = np.random.default_rng(0), {}
+    for name, kind in tasks.GROUPS.items():
+        items = rng.random((1, SEEDS, len(ten[name].test.items)))  # hard or easy at all layers alike
+        scores[name] = items.repeat(LAYERS + 1, 0)
+        scores[name][peaks[kind]] += lead
+    groups = SentenceGroups.read_by(scores, ten)
+    samples = groups.peaks(scores) | groups.heights(scores)
+    clauses = parse(claim_by_id("surface-syntax-semantics-order").prediction).judge(samples)
+    assert [clause.verdict for clause in clauses[:2]] == [REPLICATES] * 2
+    assert {clause.verdict for clause in clauses[2:]} == {expected}
 
 
 def test_a_summary_says_where_tasks_are_read_best_and_what_the_first_block_adds():

@@ -238,3 +238,10 @@ def test_the_halves_that_are_rolled_back_are_those_of_their_names(tiny, monkeypa
     half = tiny.layers // 2
     bottom = [True] * half + [False] * (tiny.layers - half)
     assert half and as_before == [[False] * tiny.layers, bottom, [not same for same in bottom]]
+
+
+def test_either_half_tells_what_it_costs_of_what_was_gained():
+    right = {"tuned": 0.9, "restored_bottom": 0.75, "restored_top": 0.88, "majority": 0.5}
+    found = scores.rolled_back(None, {name: np.full((2, 10), value) for name, value in right.items()})
+    costs = {"gained": 0.4, "lower_half": 0.15, "upper_half": 0.02}
+    assert {name: found[name] for name in costs} == pytest.approx(costs)

@@ -10,6 +10,8 @@ from bertology_utils.instruments import cloze
 from bertology_utils.language.agreement_verbs import agreement_verbs
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.studies.syntax import agreement
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, parse
 
 
 def test_agreement_has_the_samples_of_its_predictions(tiny):
@@ -21,6 +23,27 @@ def test_agreement_has_the_samples_of_its_predictions(tiny):
     assert found["unigram"].mean() == 0.5, "each verb is asked in either number"
     assert len(found["copulas"])
     assert {"meaningful", "nonsense_alike"} <= set(found)
+
+
+def verdicts_of(specimen, monkeypatch, right) -> list[str]:
+    """The claims of agreement next to a verb and apart from it, of a model with these answers."""
+    monkeypatch.setattr(agreement, "preferences", lambda specimen, pairs: np.array([right(p) for p in pairs], float))
+    found = agreement.by_attractors(specimen, 240, 240)
+    claims = map(claim_by_id, ("sva-in-cloze", "sva-meaningless-sentences"))
+    return [min(c.verdict for c in parse(claim.prediction).judge(found)) for claim in claims]
+
+
+def test_the_word_before_the_verb_is_no_agreement(tiny, monkeypatch):
+    assert verdicts_of(tiny, monkeypatch, lambda pair: agreement.word_before([pair])[0]) == [CONTRADICTS] * 2
+    assert verdicts_of(tiny, monkeypatch, lambda pair: "subject" in pair.condition) == [REPLICATES] * 2  # not alone
+
+
+def test_behind_another_verb_the_word_before_tells_nothing(tiny):
+    kind = {"agreeing": 1, "seed": 0} | agreement.BEHIND_A_VERB
+    apart, _ = agreement.verb_pairs(tiny, 200, **kind)
+    beside, _ = agreement.verb_pairs(tiny, 200, seed=0)
+    assert agreement.word_before(apart).mean() == 0.5 and agreement.word_before(beside).mean() > 0.9
+    assert {(pair.condition["attractors"], pair.condition["agreeing"]) for pair in apart} == {(0, 1)}
 
 
 def test_pairs_are_drawn_until_enough_are_covered(tiny, monkeypatch):

@@ -13,6 +13,8 @@ from bertology_utils.language.pairs import STRUCTURES, agreement_pairs
 from bertology_utils.runs import Runs
 from bertology_utils.samples import by_unit
 from bertology_utils.studies.syntax import probing as syntax_probes
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, parse
 
 FAST = {"steps": 5, "epochs": 1}
 
@@ -122,3 +124,12 @@ def test_order_dependence_and_three_tools(tiny_eager):
     assert syntax_probes.order_dependence(tiny_eager, 16, 8, **FAST, seeds=1)["lexical_intact_intact"].shape == (1, 8)
     tools = syntax_probes.three_tools(tiny_eager, 16, 8)
     assert tools["probe"].ndim == 2 and tools["cloze"].shape == tools["attention"].shape == tools["probe"][0].shape
+
+
+@pytest.mark.parametrize(("gains", "expected"), [((0.9, 0.7, 0.4), REPLICATES), ((0.5, 0.8, 0.5), CONTRADICTS)])
+def test_labels_are_lost_with_height_only_where_the_highest_is_read_worst(gains, expected):
+    rng, samples = np.random.default_rng(0), {}
+    for level, gain in zip(syntax_probes.ANCESTORS, gains, strict=True):
+        samples |= {level: rng.random((3, 9000)) < 0.5 + 0.5 * gain, f"{level}_by_tag": rng.random((3, 9000)) < 0.5}
+    clauses = parse(claim_by_id("distant-parent-labels-lost").prediction).judge(samples)
+    assert min(clause.verdict for clause in clauses) == expected
