@@ -240,5 +240,5 @@ def test_a_chapter_ends_with_its_answer_also_where_no_twin_was_compared(chapter,
     chapter.conclude()
     assert (
         shown[-1].startswith('<section class="chapter-answer"')
-        and "Surest: verbs agree with their subjects." in shown[-1]
+        and "Surest: verbs agree with their subjects, also behind" in shown[-1]
     )
