@@ -4,7 +4,7 @@ Depends on `text` for pieces and batches. Needs a specimen loaded with `attentio
 no maps, and this module says so instead of returning nothing. `relations` builds on the word-level maps made here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -138,6 +138,23 @@ def silenced_values(
             hook = partial(_replace, silent[..., None], put)
             stack.enter_context(values[layer - 1].register_forward_hook(hook))
         yield
+
+
+@torch.no_grad()
+def mean_values(
+    specimen: Specimen, batches: Iterable[Mapping[str, torch.Tensor]], pieces: Iterable[torch.Tensor]
+) -> torch.Tensor:
+    """Mean value vector in each layer over the pieces that these masks, (batch, pieces) each, name: (layers, width).
+
+    For `silenced_values`: it takes away what a piece says of its own sentence and leaves what all sentences share.
+    """
+    modules, sums, count = [value for value, _ in projections(specimen.encoder)], [], 0
+    for batch, mine in zip(batches, pieces, strict=True):
+        with watched(modules, lambda module, given, output, mine=mine: output[mine].sum(0)) as found:
+            specimen.encoder(**{name: tensor for name, tensor in batch.items() if name != "labels"})
+        sums.append(torch.stack(found))
+        count += int(mine.sum())
+    return torch.stack(sums).sum(0) / count
 
 
 def _replace(places: torch.Tensor, put: torch.Tensor, module: torch.nn.Module, _: tuple, output: torch.Tensor):

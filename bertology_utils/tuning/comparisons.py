@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from bertology_utils.activations import sentence_vectors
-from bertology_utils.instruments.attention import attention_maps, silenced_values, word_level_map
+from bertology_utils.instruments.attention import attention_maps, mean_values, silenced_values, word_level_map
 from bertology_utils.instruments.blocks import inputs_of_runs, recorded_calls, starting_at
 from bertology_utils.language.grammar import Sentence
 from bertology_utils.models import Specimen
@@ -177,12 +177,17 @@ def attention_effects(
 
 @torch.no_grad()
 def without_separator(runs: Sequence[FineTuned], test: Examples, layers: Sequence[int]) -> np.ndarray:
-    """Is the class right while the values of [SEP] are zero in these layers (1..L)? (seeds, items) booleans."""
+    """Is the class right while the values of [SEP] are their mean over the test in these layers (1..L)? (seeds, items).
+
+    The mean stays, since later layers may rely on a constant as on a bias (see `mean_values`).
+    """
     right = np.empty((len(runs), len(test)), dtype=bool)
     for run, row in zip(runs, right, strict=True):
-        for places, batch in batches(run.specimen, test):
-            labels = batch.pop("labels")
-            with silenced_values(run.specimen, batch["input_ids"] == run.specimen.tokenizer.sep_token_id, layers):
+        parts = [(places, batch, batch.pop("labels")) for places, batch in batches(run.specimen, test)]
+        separators = [batch["input_ids"] == run.specimen.tokenizer.sep_token_id for _, batch, _ in parts]
+        constant = mean_values(run.specimen, [batch for _, batch, _ in parts], separators)
+        for (places, batch, labels), silent in zip(parts, separators, strict=True):
+            with silenced_values(run.specimen, silent, layers, constant):
                 row[places] = (run.classifier(**batch).argmax(-1) == labels).numpy()
     return right
 

@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils.instruments.attention import attention_maps, head_statistics
+from bertology_utils.instruments.attention import (
+    attention_maps,
+    head_statistics,
+    mean_values,
+    projections,
+    silenced_values,
+)
 from bertology_utils.language.grammar import generate
 from bertology_utils.tuning import comparisons as study
 from bertology_utils.tuning.changes import representation_change
 from bertology_utils.tuning.classification_tasks import GRADED, examples
-from bertology_utils.tuning.training import finetune
+from bertology_utils.tuning.training import batches, finetune
 from bertology_utils.verdicts.predictions import parse
 
 
@@ -50,6 +56,28 @@ def test_silencing_the_separator_nowhere_changes_nothing(tiny_eager, plan):
     test = plan.examples("voice")[1]
     assert (study.without_separator(runs, test, []) == study.correct(runs)).all()
     assert study.without_separator(runs, test, [1, 2]).shape == (2, 10)
+
+
+def test_what_the_separator_says_is_told_from_a_constant_that_it_holds(tiny_eager, plan):
+    """Equal values everywhere tell nothing of a sentence: their mean is what they are, and zero would not be."""
+    run, test = study.tune(tiny_eager, ["voice"], plan)["voice"][0], plan.examples("voice")[1]
+    layers = range(1, tiny_eager.layers + 1)
+    for value, _ in projections(run.specimen.encoder):
+        torch.nn.init.zeros_(value.weight)
+        torch.nn.init.normal_(value.bias)
+    assert (study.without_separator([run], test, layers) == study.without_separator([run], test, [])).all()
+    _, batch = next(iter(batches(run.specimen, test)))
+    silent = batch["input_ids"] == run.specimen.tokenizer.sep_token_id
+    labels, before = batch.pop("labels"), run.classifier(**batch)
+    assert len(labels) and torch.allclose(
+        mean_values(run.specimen, [batch], [silent]), _biases(run.specimen), atol=1e-4
+    )
+    with silenced_values(run.specimen, silent, layers):
+        assert not torch.allclose(run.classifier(**batch), before, atol=1e-3)
+
+
+def _biases(specimen):
+    return torch.stack([value.bias for value, _ in projections(specimen.encoder)])
 
 
 def test_nothing_changes_without_training(tiny_eager, plan):

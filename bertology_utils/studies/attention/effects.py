@@ -13,8 +13,14 @@ from scipy.stats import spearmanr
 
 from bertology_utils.absent import Absent
 from bertology_utils.data.material import EMBEDDED
-from bertology_utils.instruments.attention import attention_maps, projections, silenced_values, summed_divergence
-from bertology_utils.instruments.blocks import BlockCall, recorded_calls, starting_at, watched
+from bertology_utils.instruments.attention import (
+    attention_maps,
+    mean_values,
+    projections,
+    silenced_values,
+    summed_divergence,
+)
+from bertology_utils.instruments.blocks import BlockCall, recorded_calls, starting_at
 from bertology_utils.instruments.controls import majority_baseline
 from bertology_utils.instruments.heads import ablate_each, ablated, head_means
 from bertology_utils.models import Specimen
@@ -94,24 +100,13 @@ def separator_losses(specimen: Specimen, sentences: Words, layers: Sequence[int]
     words = [batch["attention_mask"].bool() & ~torch.isin(batch["input_ids"], special) for _, batch in parts]
     ways = {"loss": (separators, (), None), "zeroed": (separators, layers, None)}
     for name, pieces in (("silenced", separators), ("words_silenced", words)):
-        ways[name] = (pieces, layers, _mean_values(specimen, [batch for _, batch in parts], pieces))
+        ways[name] = (pieces, layers, mean_values(specimen, [batch for _, batch in parts], pieces))
     found = {name: np.empty(len(sentences)) for name in ways}
     for name, (pieces, places, constant) in ways.items():
         for (rows, batch), mine in zip(parts, pieces, strict=True):
             with silenced_values(specimen, mine, places, constant):
                 found[name][rows] = masked_loss(specimen.model, batch).numpy()
     return found
-
-
-def _mean_values(specimen: Specimen, batches: Sequence[dict], pieces: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Mean value vector in each layer over the pieces that these masks, (batch, pieces) each, name: (layers, width)."""
-    modules = [value for value, _ in projections(specimen.encoder)]
-    sums = []
-    for batch, mine in zip(batches, pieces, strict=True):
-        with watched(modules, lambda module, given, output, mine=mine: output[mine].sum(0)) as found:
-            masked_loss(specimen.model, batch)
-        sums.append(torch.stack(found))
-    return torch.stack(sums).sum(0) / sum(int(mine.sum()) for mine in pieces)
 
 
 @torch.no_grad()

@@ -100,7 +100,7 @@ def masked_words_shift(
 def silenced(specimen: Specimen, conditions: Conditions, tests: Mapping[str, Examples]) -> dict[str, np.ndarray]:
     """Scores over all tasks, (seeds, verbs): `tuned` as they are, `silenced` while [SEP] says nothing above the middle.
 
-    Weights of attention stay as they are; what [SEP] would hand on is zero.
+    Weights of attention stay as they are; what [SEP] would hand on of a sentence is its mean over the test.
     """
     upper = range(specimen.layers // 2 + 1, specimen.layers + 1)
     quiet = {name: comparisons.without_separator(conditions.runs[name], tests[name], upper) for name in TASKS}
