@@ -73,6 +73,18 @@ def maximum_explainable_variance(vectors: np.ndarray, centred: bool = False) -> 
     return np.linalg.eigvalsh(gram)[..., -1] / np.where(total == 0, np.nan, total)
 
 
+def linear_cka(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """How alike two sets of vectors of the same items lie, (..., items, width) twice -> (...), at most 1.
+
+    Linear centred kernel alignment: ||Y^T X||^2 / (||X^T X|| ||Y^T Y||) of centred vectors, Frobenius norms. Turning,
+    shifting or scaling all vectors of a set changes nothing.
+    """
+    x, y = (own - own.mean(-2, keepdims=True) for own in (np.asarray(one, np.float64), np.asarray(other, np.float64)))
+    pairs = (x, y), (x, x), (y, y)
+    both, first, second = (np.linalg.norm(np.swapaxes(a, -1, -2) @ b, axis=(-2, -1)) for a, b in pairs)
+    return both**2 / (first * second)
+
+
 @dataclass(frozen=True)
 class Contextuality:
     """The cosines of ethayarajh2019how by layer; the layer axis counts from 0, the embedding output.

@@ -19,6 +19,15 @@ def adamw(groups: Sequence[Mapping]) -> torch.optim.Optimizer:
     return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
 
 
+def uncorrected_adamw(groups: Sequence[Mapping]) -> torch.optim.Optimizer:
+    """The same without bias correction, as BERT's own code: its first steps are too long (zhang2021revisiting)."""
+    optimiser = adamw(groups)
+    for weight in (weight for group in optimiser.param_groups for weight in group["params"]):
+        averages = {name: torch.zeros_like(weight) for name in ("exp_avg", "exp_avg_sq")}
+        optimiser.state[weight] = {"step": torch.tensor(1e6)} | averages  # so late the correction is one
+    return optimiser
+
+
 def clip_together(parameters: Sequence[Tensor]) -> None:
     """Scales the gradients of one model so that their common norm is at most `CLIP`."""
     nn.utils.clip_grad_norm_(parameters, CLIP)

@@ -5,7 +5,7 @@ the layout of BERT-like encoders; `training` composes these.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import torch
@@ -134,6 +134,16 @@ def add_adapters(encoder: nn.Module, size: int = 64) -> list[Adapter]:
             if isinstance(module, nn.LayerNorm):
                 module.requires_grad_(True)
     return added
+
+
+@contextmanager
+def without_adapters(encoder: nn.Module, blocks: Iterable[int]) -> Iterator[None]:
+    """Inside, vectors pass by the adapters of these blocks (1..L); the layer norms stay as they were trained."""
+    layers = encoder_layers(encoder)
+    with ExitStack() as hooks:
+        for adapter in (part for block in blocks for part in layers[block - 1].modules() if isinstance(part, Adapter)):
+            hooks.enter_context(adapter.register_forward_hook(lambda module, inputs, output: inputs[0]))
+        yield
 
 
 @contextmanager

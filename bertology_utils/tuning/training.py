@@ -19,7 +19,7 @@ from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
 from bertology_utils.text import BUDGET, encode_words, model_inputs
 from bertology_utils.text import batches as length_batches
-from bertology_utils.tuning.descent import descend, trainable
+from bertology_utils.tuning.descent import Optimiser, adamw, descend, trainable
 from bertology_utils.tuning.mlm_training import shuffled_rows
 from bertology_utils.tuning.regimens import (
     INIT_DEVIATION,
@@ -204,6 +204,7 @@ def finetune(
     features: tuple[Tensor, Tensor] | None = None,
     kind: type[Classifier] = Classifier,
     objective: Objective = plain,
+    optimiser: Optimiser = adamw,
 ) -> FineTuned:
     """Fine-tune a copy of the specimen's encoder with a new linear head, and score it on `test`.
 
@@ -211,7 +212,8 @@ def finetune(
     two factors of dodge2020finetuning. `adapters` is True (size 64) or a size; `masks` (encoder parameter name ->
     boolean) are applied first and held at zero; `head_first` trains the head alone before; `features` are those of a
     frozen encoder for train and test, where they are known; `kind` reads the encoder's states, and `objective` says
-    what is made small (`all_layers`, `smoothing`). AdamW with bias correction, 10 % warm-up, then linear decay to 0.
+    what is made small (`all_layers`, `smoothing`). AdamW with bias correction, or another `optimiser`; 10 % warm-up,
+    then linear decay to 0.
     """
     rng = np.random.default_rng(seed if order_seed is None else order_seed)
     outputs = max(train.outputs, test.outputs)
@@ -227,7 +229,9 @@ def finetune(
         if not frozen:
             rates = (learning_rate, head_learning_rate)
             with held_at_zero(classifier.encoder, masks or {}), mixing_out(classifier.encoder, mixout):
-                losses = _train(classifier, specimen, train, rng, epochs, rates, budget, bool(mixout), objective)
+                losses = _train(
+                    classifier, specimen, train, rng, epochs, rates, budget, bool(mixout), objective, optimiser
+                )
     classifier.eval()
     share = sum(p.numel() for p in classifier.parameters() if p.requires_grad)
     share /= sum(p.numel() for p in classifier.parameters())
@@ -263,7 +267,7 @@ def _prepare(classifier: Classifier, freeze: str, reinit_top: int, adapters, mas
     return {name: value.clone() for name, value in classifier.state_dict().items()}
 
 
-def _train(classifier, specimen, train, rng, epochs, rates, budget, mixing: bool, objective: Objective) -> np.ndarray:
+def _train(classifier, specimen, train, rng, epochs, rates, budget, mixing: bool, objective, optimiser) -> np.ndarray:
     encodings = encode_words(specimen, train.sentences, train.pairs)
     labels = np.asarray(train.labels)
     plan = [batch for _ in range(epochs) for _, batch in _batches(specimen, encodings, labels, budget, rng)]
@@ -276,7 +280,7 @@ def _train(classifier, specimen, train, rng, epochs, rates, budget, mixing: bool
     parts = trainable(classifier.encoder), [own for own in trainable(classifier) if own not in encoder]
     groups = [{"params": part, "lr": rate} for part, rate in zip(parts, rates, strict=True) if part]
     feed, loss_of = iter(plan), objective(classifier)
-    return descend(groups, lambda: loss_of(next(feed)).mean(), len(plan))
+    return descend(groups, lambda: loss_of(next(feed)).mean(), len(plan), optimiser_of=optimiser)
 
 
 def _train_head(head: nn.Linear, features: Tensor, labels, rng, epochs: int, rate: float) -> np.ndarray:

@@ -22,6 +22,22 @@ def test_self_similarity_equals_brute_force():
     assert np.isnan(geometry.self_similarity(vectors[:, :1])).all()
 
 
+def test_kernel_alignment_equals_its_definition_and_sees_no_turn():
+    one, other = RNG.normal(size=(2, 30, 5)) + 1, RNG.normal(size=(2, 30, 4))
+    centring = np.eye(30) - 1 / 30
+
+    def shared(a, b):  # the criterion of Hilbert and Schmidt, of linear kernels
+        return np.trace(centring @ a @ a.T @ centring @ b @ b.T)
+
+    expected = [shared(a, b) / np.sqrt(shared(a, a) * shared(b, b)) for a, b in zip(one, other, strict=True)]
+    np.testing.assert_allclose(geometry.linear_cka(one, other), expected)
+    turn = np.linalg.qr(RNG.normal(size=(5, 5)))[0]
+    np.testing.assert_allclose(geometry.linear_cka(one, 3 * one @ turn + 2), 1)
+    many = RNG.normal(size=(2000, 5))
+    assert geometry.linear_cka(many, RNG.permutation(many)) < 0.02
+    assert 0.2 < geometry.linear_cka(many, many + RNG.normal(size=many.shape)) < 0.8
+
+
 def test_random_pairs_are_of_different_words():
     groups = [RNG.normal(size=(2, n, 4)) for n in (2, 3, 4)]
     expected = [

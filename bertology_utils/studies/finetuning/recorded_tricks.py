@@ -1,4 +1,4 @@
-"""The recorded rows `tricks on ...`, `stages` and `many starts`: ways to tune against plain tuning.
+"""The recorded rows `tricks on ...`, `topic on ...`, `stages` and `many starts`: ways to tune against plain tuning.
 
 Depends on `recorded` for the lines and on `tricks` for what they are of. A sample has one value a seed, of a way the
 mean over its four tasks; an untrained specimen is the first random start.
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
-import pandas as pd
 
 from bertology_utils.models import Specimen
 from bertology_utils.samples import per_seed
+from bertology_utils.statistics import Measurement, mean_interval
 from bertology_utils.studies.finetuning.conditions import TASKS
-from bertology_utils.studies.finetuning.recorded import LEAST, Recorded, Samples
-from bertology_utils.studies.finetuning.study_file import PRETRAINED, STAGED, STARTED, TRICKED
+from bertology_utils.studies.finetuning.recorded import Recorded, Samples
+from bertology_utils.studies.finetuning.study_file import BY_SIZE, PRETRAINED, STAGED, STARTED, TRICKED
 from bertology_utils.studies.finetuning.tricks import (
     ASKED,
     ASKED_LAST,
@@ -27,13 +27,14 @@ from bertology_utils.studies.finetuning.tricks import (
     MIXOUT,
     PLAIN,
     SESAME,
+    SIZED,
     SMART,
     STAGES,
     TRICKS,
 )
+from bertology_utils.studies.finetuning.tricks import BY_SIZE as SHOWN
 from bertology_utils.tuning.comparisons import stopped_early
 
-JUDGED = next(iter(TRICKED))  # row: the claims are of the fewest examples
 NAMED = {PLAIN: "plain", MIXOUT: "mixout", FREELB: "freelb", SMART: "smart", HIRE: "hire", SESAME: "sesame"}
 KEPT, WHOLE = 2, 4  # of eight runs: those that go on after 0.3 of their steps, and whole ones of the same price
 
@@ -48,7 +49,7 @@ class Tricks(Recorded):
         """
         place, found = self._place_of_two(specimen), {}
         for way, name in NAMED.items():
-            clean, wrong, learnt = (self._over_tasks(place, JUDGED, way, more) for more in ("", MISSPELT, LEARNT))
+            clean, wrong, learnt = (self._over_tasks(place, TRICKED, way, more) for more in ("", MISSPELT, LEARNT))
             own = {"": clean, "_misspelt": wrong, "_lost": clean - wrong, "_gap": learnt - clean}
             found |= {name + ending: values for ending, values in own.items()}
         return found
@@ -90,18 +91,36 @@ class Tricks(Recorded):
 
     # ------------------------------------------------------------ what a page shows
 
-    def worth(self) -> dict[str, dict[str, np.ndarray]]:
-        """{way and how often the time of plain tuning it takes: {examples: points over plain, one a seed}}.
+    def worth(self) -> dict[str, np.ndarray]:
+        """{way and how often the time of plain tuning it takes: points over plain on twelve examples, one a seed}.
 
-        Of the numbers of examples that have three seeds or more; the best way on the fewest stands first.
+        The best way stands first. Raises NotAskable as `conditions`.
         """
-        there = {row: size for row, size in TRICKED.items() if len(self._plain(row)) >= LEAST}
-        gains = {way: {f"{size} examples": self._gain(row, way) for row, size in there.items()} for way in TRICKS[1:]}
-        order = sorted(gains, key=lambda way: -next(iter(gains[way].values())).mean())
+        gains = {way: self._gain(TRICKED, way) for way in TRICKS[1:]}
+        order = sorted(gains, key=lambda way: -gains[way].mean())
         return {f"{way} ({self._time(way):.1f} ×)": gains[way] for way in order}
 
-    def _plain(self, row: str) -> pd.Series:
-        return self._scores(self.named, row, PRETRAINED, f"{ASKED[0]} {PLAIN}")
+    def by_size(self) -> dict[str, list[Measurement]]:
+        """{way: its score on topic at each number of examples}. Raises NotAskable as `conditions`."""
+        return {way: [mean_interval(self._on_topic(row, way)) for row in BY_SIZE] for way in SHOWN}
+
+    def told_by_size(self) -> dict[str, str]:
+        """Seeds at each size, and, as `most_better`, ways whose gain over plain tuning, in points, is clear of zero."""
+        found = {"seeds": ", ".join(str(len(self._on_topic(row, PLAIN))) for row in BY_SIZE)}
+        for name, row in {"fewest": min(BY_SIZE, key=BY_SIZE.get), "most": max(BY_SIZE, key=BY_SIZE.get)}.items():
+            plain = self._on_topic(row, PLAIN)
+            gains = {way: mean_interval(100 * (self._on_topic(row, way) - plain)) for way in SHOWN[1:]}
+            for word, clear in (("better", lambda own: own.low > 0), ("worse", lambda own: own.high < 0)):
+                chosen = sorted((way for way in gains if clear(gains[way])), key=lambda way: -gains[way].value)
+                found[f"{name}_{word}"] = ", ".join(f"{way} ({gains[way].value:+.1f})" for way in chosen) or "none"
+        return found
+
+    def _on_topic(self, row: str, way: str) -> np.ndarray:
+        """A way's scores on topic, (seeds, 1); on the fewest examples the other study of ways has some of them."""
+        there = len(self._scores(self.named, row, PRETRAINED, way))
+        place = (row, PRETRAINED, way) if there else (TRICKED, PRETRAINED, f"{SIZED} {way}")
+        seeds = self._common(self.named, [(row, PRETRAINED, PLAIN), place])
+        return per_seed(self._column(self.named, *place, seeds), self._items(self.named, row))
 
     def _gain(self, row: str, way: str) -> np.ndarray:
         place = self.named, PRETRAINED
@@ -109,7 +128,7 @@ class Tricks(Recorded):
 
     def _time(self, way: str) -> float:
         """Seconds to tune and to answer, over those of plain tuning."""
-        lines = self.frame[(self.frame["model"] == self.named) & (self.frame["task"] == JUDGED)]
+        lines = self.frame[(self.frame["model"] == self.named) & (self.frame["task"] == TRICKED)]
         taken = [lines[lines["arm"].isin([f"{task} {own}" for task in ASKED])]["seconds"].sum() for own in (way, PLAIN)]
         return float(taken[0] / taken[1])
 

@@ -19,10 +19,12 @@ import numpy as np
 from bertology_utils.by_seed import keep_rows, orphaned, run_seeds
 from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
+from bertology_utils.language.grammar import generate
 from bertology_utils.models import Specimen, load, twin
 from bertology_utils.provenance import hardware
 from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
-from bertology_utils.studies.finetuning.tricks import LEARNT, SIZES, many_starts, stages, tricks
+from bertology_utils.studies.finetuning.inside import adapter_sizes, layers_read
+from bertology_utils.studies.finetuning.tricks import FEW, LEARNT, SIZED, SIZES, by_size, many_starts, stages, tricks
 from bertology_utils.tuning import comparisons
 from bertology_utils.tuning.changes import representation_change
 from bertology_utils.tuning.classification_tasks import GRADED, examples
@@ -43,12 +45,15 @@ ADAPTERS = "adapters"  # one frozen body that serves several tasks; an arm is a 
 SERVED = (*TASKS, BESIDE[0])
 WAYS = ("adapter", "full")
 MOVED = "moved layers"  # voice, and how far each layer's sentence vectors went
-TRICKED = {f"tricks on {size}": size for size in SIZES}  # ways to tune, on so many examples
+TRICKED = f"tricks on {FEW}"  # ways to tune
+BY_SIZE = {f"{SIZED} on {size}": size for size in SIZES}  # and what more examples make of them
 STAGED = "stages"  # tuned on another task before
+SIZED_ADAPTERS, LAYERS_READ = "adapter sizes", "layers read"  # tense on few sentences, seen inside
 STARTED = "many starts"  # runs on few sentences, scored early and at the end
-ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED, *TRICKED, STAGED, STARTED)
+ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED, TRICKED, *BY_SIZE, STAGED, STARTED, SIZED_ADAPTERS, LAYERS_READ)
 TOLD = 16  # scores of a row that are printed
-FEW_ASKED = (LUCK, MOVED, *TRICKED, STAGED, STARTED)  # rows of `Plan.asked` test sentences
+# rows of `Plan.asked` test sentences
+FEW_ASKED = (LUCK, MOVED, TRICKED, *BY_SIZE, STAGED, STARTED, SIZED_ADAPTERS, LAYERS_READ)
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,9 @@ class Unit:
     start: what the encoder began with; empty where there is none. score: of `items` test items, as benchmarks score
     them. values: of untrained heads the score of each; of a grid its accuracies, start after start; of chance the
     `comparisons.chance_spreads`, in their order; of many starts one score a start; of moved layers 1 - cosine of
-    sentence vectors before and after, from the embeddings on. Raises ValueError where these are no numbers.
+    sentence vectors before and after, from the embeddings on; of layers read likewise what the score is a mean of; of
+    adapters the share of trained weights, of removed ones the scores without 0, 1, ... blocks' adapters. Raises
+    ValueError where these are no numbers.
     """
 
     model: str
@@ -116,10 +123,9 @@ def known_row(name: str) -> str:
 
 def drawn(name: str, seed: int, plan: Plan) -> tuple[Examples, Examples]:
     """Training and test examples of a seed's own, with different content words."""
-    if name == LUCK:
-        return examples(TASKS[0], plan.few, FIRST_SEED + seed), examples(
-            TASKS[0], plan.asked, FIRST_SEED + seed, "test"
-        )
+    few = {LUCK: TASKS[0], SIZED_ADAPTERS: TASKS[2], LAYERS_READ: TASKS[2]}
+    if name in few:
+        name, plan = few[name], replace(plan, train=plan.few, test=plan.asked)
     if name == MOVED:
         name, plan = TASKS[0], replace(plan, test=plan.asked)
     return examples(name, plan.train, FIRST_SEED + seed), examples(name, plan.test, FIRST_SEED + seed, "test")
@@ -156,7 +162,8 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
     about = {"hardware": hardware(), "date": datetime.now(UTC).date().isoformat()}
     began, made = time.process_time(), []
     special = {LUCK: _luck, ADAPTERS: _served, MOVED: _moved, STARTED: _started}
-    special |= dict.fromkeys((*TRICKED, STAGED), partial(_compared, name))
+    special |= dict.fromkeys((TRICKED, STAGED, *BY_SIZE), partial(_compared, name))
+    special |= dict.fromkeys((SIZED_ADAPTERS, LAYERS_READ), partial(_inside, name))
     lines = special.get(name, partial(_arms, name))
     for start, arm, scores, more in lines(specimen, seed, plan):
         values = " ".join(f"{value:.4f}" for value in more)
@@ -169,8 +176,8 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
 
 def _items(name: str, arm: str, plan: Plan) -> int:
     """How many items a line's score is of."""
-    if name in TRICKED and arm.endswith(LEARNT):
-        return TRICKED[name]
+    if name == TRICKED and arm.endswith(LEARNT):
+        return FEW
     return plan.asked if name in FEW_ASKED else plan.test
 
 
@@ -215,10 +222,9 @@ def _moved(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
 
 
 def _compared(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    measure = {TRICKED: partial(tricks, size=FEW), STAGED: stages}.get(name) or partial(by_size, size=BY_SIZE[name])
     for start, own in _with_control(specimen, name, seed, plan):
-        given = own, FIRST_SEED + seed
-        found = stages(*given, plan.asked) if name == STAGED else tricks(*given, TRICKED[name], plan.asked)
-        for arm, score in found:
+        for arm, score in measure(own, FIRST_SEED + seed, test=plan.asked):
             yield start, arm, [score], []
 
 
@@ -228,9 +234,20 @@ def _started(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
             yield PRETRAINED, f"{task} {arm}", scores, scores
 
 
+def _inside(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    train, asked = drawn(name, seed, plan)
+    measure = adapter_sizes if name == SIZED_ADAPTERS else layers_read
+    if name == LAYERS_READ:  # the sentences of its probes, to train and to ask
+        sizes = enumerate((plan.train, plan.asked), FIRST_SEED + 2 * seed)
+        asked = [generate(size, seed=own, split="test", kind="simple") for own, size in sizes]
+    for found in measure(specimen, train, asked, FIRST_SEED + seed, plan.passes):
+        yield PRETRAINED, *found
+
+
 def _with_control(specimen: Specimen, name: str, seed: int, plan: Plan) -> Iterator[tuple[str, Specimen]]:
-    """The pre-trained start, in the first seeds with a random one."""
-    return islice(starts(specimen, name, seed).items(), 2 if seed < plan.controls else 1)
+    """The pre-trained start, in the first seeds with a random one where a claim asks for it."""
+    wanted = 2 if seed < plan.controls and name not in BY_SIZE else 1
+    return islice(starts(specimen, name, seed).items(), wanted)
 
 
 def missing(path: Path, rows: Sequence[str], seeds: Sequence[int], model: str) -> list[tuple[str, int]]:

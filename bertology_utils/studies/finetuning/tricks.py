@@ -1,5 +1,5 @@
-"""What is said to tune better than plain tuning, on few examples and on more: the rows `tricks`, `stages` and `many
-starts` of the study.
+"""What is said to tune better than plain tuning, on few examples and on more: the rows `tricks`, `topic on ...`,
+`stages` and `many starts` of the study.
 
 Depends on `training`, `smoothing` and `all_layers` for the ways to tune, and on `classification_tasks`. Every way gets
 the same examples and test, and all but a head on frozen vectors the same steps; those that see an input twice or more
@@ -12,12 +12,14 @@ from functools import partial
 from random import Random
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from bertology_utils.models import Specimen
 from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
 from bertology_utils.tuning.all_layers import Hire, Sesame
 from bertology_utils.tuning.classification_tasks import examples
+from bertology_utils.tuning.descent import uncorrected_adamw
 from bertology_utils.tuning.smoothing import Smart, freelb
 from bertology_utils.tuning.training import (
     Classifier,
@@ -32,8 +34,10 @@ from bertology_utils.tuning.training import (
 PLAIN, MIXOUT, FREELB, SMART, HIRE, SESAME = "plain", "mixout", "FreeLB", "SMART", "HIRE", "SesameBERT"
 TRICKS = (PLAIN, "frozen", "lower half frozen", "adapters", "top drawn anew", MIXOUT, FREELB, SMART, HIRE, SESAME)
 ASKED = (*TASKS, "paraphrase")
-SIZES = (12, 40, 160)  # training examples: of 40, most ways already learn voice and tense
 SEEN = 240  # examples that a run sees at least: few ones more often
+SIZED, SIZES = "topic", (12, 60, 240)  # of 40, most ways already learn voice and tense
+UNCORRECTED, AVERAGED, AVERAGE_OF = "no bias correction", "three runs averaged", 3
+BY_SIZE = (PLAIN, "frozen", "adapters", "top drawn anew", MIXOUT, FREELB, SMART, UNCORRECTED, AVERAGED)
 MIXED = 0.7  # share of weights that mixout puts back
 MISSPELT, LEARNT = "misspelt", "training"  # what else a run is asked
 STAGES = {  # target: the first stages that it is tried after, each with many examples
@@ -59,6 +63,7 @@ def options(trick: str, specimen: Specimen) -> dict[str, Any]:
         SMART: {"objective": Smart},
         HIRE: {"kind": Hire},
         SESAME: {"kind": Sesame},
+        UNCORRECTED: {"optimiser": uncorrected_adamw},
     }[trick]
 
 
@@ -72,6 +77,21 @@ def tricks(specimen: Specimen, seed: int, size: int, test: int) -> Scores:
             yield f"{task} {trick}", task_score(run.probabilities, asked)
             yield f"{task} {trick} {MISSPELT}", _score(run.classifier, specimen, wrong)
             yield f"{task} {trick} {LEARNT}", _score(run.classifier, specimen, train)
+
+
+def by_size(specimen: Specimen, seed: int, size: int, test: int) -> Scores:
+    """`BY_SIZE` with `size` examples, which larger sizes have too, and as many steps at each size: `way`.
+
+    Averaged are the probabilities of runs whose start and order differ. What `tricks` says of the fewest examples is
+    not measured again.
+    """
+    train, asked = examples(SIZED, size, seed), examples(SIZED, test, seed, "test")
+    runs = [_tuned(specimen, train, asked, seed + 1000 * place, least=1).probabilities for place in range(AVERAGE_OF)]
+    yield PLAIN, task_score(runs[0], asked)
+    yield AVERAGED, task_score(np.mean(runs, 0), asked)
+    for way in BY_SIZE[1:-1] if size > SIZES[0] else (UNCORRECTED,):
+        run = _tuned(specimen, train, asked, seed, least=1, **options(way, specimen))
+        yield way, task_score(run.probabilities, asked)
 
 
 def stages(specimen: Specimen, seed: int, test: int) -> Scores:
@@ -137,7 +157,8 @@ def _score(classifier: Classifier, specimen: Specimen, asked: Examples) -> float
     return task_score(predict(classifier, specimen, asked), asked)
 
 
-def _tuned(specimen: Specimen, train: Examples, test: Examples, seed: int, **how: Any) -> FineTuned:
-    epochs = max(3, SEEN // len(train))
+def _tuned(specimen: Specimen, train: Examples, test: Examples, seed: int, least: int = 3, **how: Any) -> FineTuned:
+    """A run of as many passes as see `SEEN` examples, and of no fewer than `least`."""
+    epochs = max(least, SEEN // len(train))
     pool = "pair" if train.pairs else "mean"
     return finetune(specimen, train, test, seed, epochs=epochs, budget=128, pool=pool, **how)

@@ -8,9 +8,21 @@ import pytest
 from bertology_utils.absent import Absent, asked
 from bertology_utils.models import twin
 from bertology_utils.studies.finetuning.conditions import TASKS
-from bertology_utils.studies.finetuning.recorded_tricks import JUDGED, Tricks
-from bertology_utils.studies.finetuning.study_file import PRETRAINED, RANDOM, STAGED, STARTED, TRICKED, Unit
-from bertology_utils.studies.finetuning.tricks import ASKED, ASKED_LAST, CHOICE, EARLY, LEARNT, MISSPELT, STARTS, TRICKS
+from bertology_utils.studies.finetuning.recorded_tricks import Tricks
+from bertology_utils.studies.finetuning.study_file import BY_SIZE, PRETRAINED, RANDOM, STAGED, STARTED, TRICKED, Unit
+from bertology_utils.studies.finetuning.tricks import (
+    ASKED,
+    ASKED_LAST,
+    AVERAGED,
+    CHOICE,
+    EARLY,
+    LEARNT,
+    MISSPELT,
+    STARTS,
+    TRICKS,
+    UNCORRECTED,
+)
+from bertology_utils.studies.finetuning.tricks import BY_SIZE as SHOWN
 from bertology_utils.tuning.comparisons import best_of, stopped_early
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.judging import judge_claim, needed
@@ -26,8 +38,7 @@ def ways(model: str, own: Mapping[str, Mapping[str, float]], seeds: int = 12) ->
     """Ways that score like plain tuning, but for what is named; from a random start all score alike."""
     rng = np.random.default_rng(0)
     return [
-        line(model, row, seed, start, f"{task} {way} {kind}".strip(), score + rng.normal(0, 0.01))
-        for row in TRICKED
+        line(model, TRICKED, seed, start, f"{task} {way} {kind}".strip(), score + rng.normal(0, 0.01))
         for seed in range(seeds)
         for start in (PRETRAINED, RANDOM[0])[: 1 + (seed < 5)]
         for task in ASKED
@@ -137,13 +148,33 @@ def test_the_figure_is_ordered_by_the_gain_on_few_examples(tiny) -> None:
     recorded = Tricks(ways(tiny.identity, {"mixout": {"": 0.9}, "HIRE": {"": 0.85}}), tiny.identity)
     worth = recorded.worth()
     assert list(worth)[:2] == ["mixout (1.0 ×)", "HIRE (1.0 ×)"] and len(worth) == len(TRICKS) - 1
-    assert list(worth["mixout (1.0 ×)"]) == [f"{size} examples" for size in TRICKED.values()]
-    assert worth["mixout (1.0 ×)"]["12 examples"].mean() == pytest.approx(10, abs=1)
-    first = Tricks([unit for unit in recorded.units if unit.task == JUDGED or unit.seed < 2], tiny.identity)
-    assert list(first.worth()["mixout (1.0 ×)"]) == ["12 examples"]
+    assert worth["mixout (1.0 ×)"].mean() == pytest.approx(10, abs=1)
+
+
+def sized(model: str, own: Mapping[str, float]) -> list[Unit]:
+    """Topic on more and more sentences; what `ways` has of the fewest is only there."""
+    rng, few = np.random.default_rng(3), {"plain", AVERAGED, UNCORRECTED}
+    return [
+        line(model, row, seed, PRETRAINED, way, 0.8 + own.get(way, 0) * (size > 12) + rng.normal(0, 0.01))
+        for row, size in BY_SIZE.items()
+        for seed in range(10)
+        for way in (SHOWN if size > 12 else few)
+    ]
+
+
+def test_the_figure_by_size_and_its_sentence_show_what_was_planted(tiny) -> None:
+    lines = ways(tiny.identity, {"mixout": {"": 0.9}}) + sized(tiny.identity, {"adapters": 0.1, "SMART": -0.1})
+    recorded = Tricks(lines, tiny.identity)
+    shown, told = recorded.by_size(), recorded.told_by_size()
+    assert tuple(shown) == SHOWN
+    assert {len(points) for points in shown.values()} == {len(BY_SIZE)}
+    assert [point.seeds for point in shown["mixout"]] == [10] * len(BY_SIZE)
+    assert told["fewest_better"].startswith("mixout (+") and "," not in told["fewest_better"]
+    assert told["seeds"] == "10, 10, 10" and told["fewest_worse"] == "none"
+    assert told["most_better"].startswith("adapters (+") and told["most_worse"].startswith("SMART (-")
 
 
 def test_other_weights_are_not_asked(tiny) -> None:
     other = Tricks([*ways("another 123", {}), *staged("another 123", {})], "another 123")
     assert all(isinstance(asked(sample)(tiny), Absent) for sample in (other.ways, other.stages, other.starts))
-    assert JUDGED == "tricks on 12"
+    assert TRICKED == "tricks on 12"

@@ -1,6 +1,7 @@
 """Ways to tune, as the study runs them."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ def quick(monkeypatch):
 
 def test_plain_is_plain_and_no_two_ways_train_the_same(tiny):
     train, test = examples("voice", 8), examples("voice", 8, split="test")
-    made = {name: finetune(tiny, train, test, **tricks.options(name, tiny)) for name in tricks.TRICKS}
+    ways = (*tricks.TRICKS, tricks.UNCORRECTED)
+    made = {name: finetune(tiny, train, test, **tricks.options(name, tiny)) for name in ways}
     assert np.array_equal(made["plain"].probabilities, finetune(tiny, train, test).probabilities)
     for one, other in itertools.combinations(made, 2):
         assert not np.allclose(made[one].probabilities, made[other].probabilities, atol=1e-6), (one, other)
@@ -30,6 +32,30 @@ def test_every_way_is_asked_of_every_task_in_three_forms(tiny, quick, monkeypatc
     found = dict(tricks.tricks(tiny, 0, 4, 6))
     assert len(found) == 2 * 3 * len(tricks.TRICKS) and all(0 <= score <= 1 for score in found.values())
     assert {"paraphrase SMART", "voice plain misspelt", "voice HIRE training"} <= set(found)
+
+
+def test_larger_sizes_have_the_smaller_ones_examples_and_as_many_steps(tiny, quick, monkeypatch):
+    seen = [examples(tricks.SIZED, size, 3) for size in tricks.SIZES]
+    sets = [{tuple(words) for words in own.sentences} for own in seen]
+    assert sets[0] <= sets[1] <= sets[-1]
+    assert len({tricks.SEEN // size * size for size in tricks.SIZES}) == 1
+    monkeypatch.setattr(tricks, "SIZES", (4, 8))
+    few, many = (dict(tricks.by_size(tiny, 0, size, 6)) for size in (4, 8))
+    assert set(many) == set(tricks.BY_SIZE) and set(few) == set(tricks.BY_SIZE) - set(tricks.TRICKS) | {"plain"}
+
+
+@pytest.mark.parametrize(("apart", "gain"), [(True, 1 / 3), (False, 0)])
+def test_an_average_gains_where_runs_err_apart(tiny, monkeypatch, apart, gain):
+    asked = examples(tricks.SIZED, 12, 0, "test")
+    truth = np.eye(2)[list(asked.labels)]
+
+    def tuned(specimen, train, test, seed, **how):
+        wrong = np.arange(12) % 3 == (seed // 1000 % 3 if apart else 0)
+        return SimpleNamespace(probabilities=np.where(wrong[:, None], 0.6 - 0.2 * truth, truth))
+
+    monkeypatch.setattr(tricks, "_tuned", tuned)
+    found = dict(tricks.by_size(tiny, 0, tricks.SIZES[0], 12))
+    assert found[tricks.AVERAGED] - found["plain"] == pytest.approx(gain)
 
 
 def test_a_second_stage_begins_with_what_the_first_one_left(tiny, quick, monkeypatch):
