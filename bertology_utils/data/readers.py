@@ -272,10 +272,30 @@ def read_sst2(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]
 
 
 def read_text_pairs(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:
-    """The sampled MNLI, QNLI, QQP and SNLI: a JSON object of {text_a, text_b, label}."""
+    """The sampled MNLI, QNLI, QQP, RTE and SNLI: a JSON object of {text_a, text_b, label}."""
     with _open(folder / f"{_ud(split)}.json") as file:
         for row in json.load(file).values():
             yield Labelled(row["text_a"], row["label"], row["text_b"])
+
+
+def read_mrpc(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:
+    """Label "1": the second sentence says the same as the first."""
+    for row in _tab_rows(folder / f"msr_paraphrase_{split}.txt"):
+        yield Labelled(row["#1 String"], row["Quality"], row["#2 String"])
+
+
+def read_stsb(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:
+    """Label: how alike two sentences are, from 0 to 5, as text; group: what kind of text they are."""
+    for row in _tab_rows(folder / "original" / f"sts-{_ud(split)}.tsv", header=False):
+        yield Labelled(row[5], row[4], row[6], group=row[0])
+
+
+def read_cola(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:
+    """Label "1": linguists accept the sentence; group: their book. The test set is the part of other books than those
+    of training."""
+    name = {"train": "in_domain_train", "validation": "in_domain_dev", "test": "out_of_domain_dev"}[split]
+    for row in _tab_rows(folder / "raw" / f"{name}.tsv", header=False):
+        yield Labelled(row[3], row[1], group=row[0])
 
 
 def read_hans(folder: Path, split: str, variant: str = "") -> Iterator[Labelled]:

@@ -7,6 +7,7 @@ import pytest
 
 from bertology_utils.data import readers
 from bertology_utils.data import registry as data
+from bertology_utils.data.rows import Labelled
 from bertology_utils.errors import BertologyError
 
 FILES = {
@@ -54,6 +55,13 @@ FILES = {
     "glue/subsets_prompt/glue_pretrain/MNLI/dev.json": json.dumps(
         {"0": {"text_a": "a", "text_b": "b", "label": "neutral"}}
     ),
+    "glue/MRPC_original/msr_paraphrase_test.txt": (
+        '\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n1\t7\t8\tHe "ran" .\tShe said he ran .\n'
+    ),
+    "glue/STS-B_QQP/STS-B/original/sts-dev.tsv": (
+        'main-news\theadlines\t2015\t0001\t4.750\tA "b .\tC d .\nmain-news\tx\t2012\t2\t0.000\te\tf\tsource\tother\n'
+    ),
+    "glue/CoLA/raw/in_domain_dev.tsv": 'gj04\t0\t*\tThe sailors rode the breeze clear .\nbc01\t1\t\tHe "ran .\n',
     "glue/HANS/hans_small.tsv": (
         "gold_label\tsentence1\tsentence2\tpairID\theuristic\tsubcase\ttemplate\nentailment\ta\tb\te0\t"
         "subsequence\tx\tt\n"
@@ -133,6 +141,13 @@ def test_senses_and_relations(folder):
 def test_labelled_texts_facts_and_translations(folder):
     assert rows("sst2", "validation")[0].text == 'a "quoted charm .'
     assert rows("mnli", "validation")[0].text_b == "b" and rows("hans:subsequence")[0].group == "subsequence/x"
+    assert rows("mrpc") == [Labelled('He "ran" .', "1", "She said he ran .")]
+    graded = rows("stsb", "validation")
+    assert graded[0] == Labelled('A "b .', "4.750", "C d .", "main-news") and (graded[1].text, graded[1].text_b) == (
+        "e",
+        "f",
+    )
+    assert [(row.label, row.group) for row in rows("cola", "validation")] == [("0", "gj04"), ("1", "bc01")]
     assert rows("lama:P36")[0].object == "Lima"
     assert rows("tatoeba:de")[1].english == rows("tatoeba:deu")[1].english == "The dog."
 
