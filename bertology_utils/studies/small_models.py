@@ -24,6 +24,7 @@ from bertology_utils.studies.mbert import (
     parallel_training,
     shared_words,
     translating,
+    tuned_all_pairs,
     with_adapters,
 )
 from bertology_utils.studies.overparametrization import head_gates, light_convolutions
@@ -60,6 +61,7 @@ MODULES = (
     carried_over,
     shared_words,
     frozen_bottom,
+    tuned_all_pairs,
     next_sentences,
     with_adapters,
     translating,

@@ -6,6 +6,7 @@ of languages are not independent: what was drawn are languages. So a permutation
 (Mantel 1967), and with a covariate it is the residuals that are renamed (Freedman and Lane 1983).
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -48,17 +49,18 @@ def leads(taught: Vectors, asked: Vectors, train: Corpus, test: Corpus) -> np.nd
     """
     layer = asked.middle
     tags = {code: np.array([tag for row in rows for tag in row.upos if tag != STOP]) for code, rows in test.items()}
-    commonest = [_commonest(of_language[np.isin(of_language, CONTENT)]) for of_language in tags.values()]
     found = []
     for code, rows in train.items():
         tagger = learn_tags(rows, _at(taught.words[code], layer))
         right = (tagger(test[other], _at(asked.words[other], layer))[0] for other in test)
         found.append([r[np.isin(own, CONTENT)].mean() for r, own in zip(right, tags.values(), strict=True)])
-    return np.array(found) - commonest
+    return np.array(found) - [commonest_share(rows) for rows in test.values()]
 
 
-def _commonest(tags: np.ndarray) -> float:
-    return float(np.unique(tags, return_counts=True)[1].max() / len(tags))
+def commonest_share(sentences: Sequence) -> float:
+    """The share of the commonest tag among the content words of a language."""
+    counts = Counter(tag for row in sentences for tag in row.upos if tag in CONTENT)
+    return max(counts.values()) / counts.total()
 
 
 def _at(rows: Sequence[Tensor], layer: int) -> list[Tensor]:

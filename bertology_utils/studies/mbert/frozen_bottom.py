@@ -49,9 +49,9 @@ class Tagged:
         return inputs, word_matrix(encodings, inputs["input_ids"].shape[1]), labels
 
 
-def tagged(specimen: Specimen, sentences: Sequence[ParallelSentence]) -> Tagged:
-    """Sentences of a corpus for the tagger."""
-    numbers = {tag: number for number, tag in enumerate(TAGS)} | {parallel.STOP: IGNORED}
+def tagged(specimen: Specimen, sentences: Sequence[ParallelSentence], tags: Sequence[str] = TAGS) -> Tagged:
+    """Sentences of a corpus for the tagger; of other words than those of some `tags` nothing is asked."""
+    numbers = {tag: number if tag in tags else IGNORED for number, tag in enumerate((*TAGS, parallel.STOP))}
     labels = [torch.tensor([numbers[tag] for tag in sentence.upos]) for sentence in sentences]
     return Tagged(encode_words(specimen, [sentence.words for sentence in sentences]), labels)
 

@@ -333,15 +333,16 @@ def learn_tags(sentences: Sequence, vectors: Sequence[Tensor]) -> Tagger:
     return correct
 
 
-def zero_shot_tags(specimen: Specimen, train: Corpus, test: Corpus) -> ByLanguage:
-    """The English of `train` teaches the tags, every other language of `test` is asked: 0/1 (layers + 1, words)."""
-    english = train[PIVOT]
+def zero_shot_tags(specimen: Specimen, train: Corpus, test: Corpus, asked: Vectors | None = None) -> ByLanguage:
+    """The English of `train` teaches the tags, every other language of `test` is asked: 0/1 (layers + 1, words).
+
+    Args:
+        asked: the specimen's vectors of a corpus that begins with `test`, where it was read before.
+    """
+    english, others = train[PIVOT], without_english(test)
     tagger = learn_tags(english, word_vectors(specimen, [s.words for s in english]))
-    return {
-        code: tagger(rows, word_vectors(specimen, [s.words for s in rows]))
-        for code, rows in test.items()
-        if code != PIVOT
-    }
+    vectors = asked or read(specimen, others)
+    return {code: tagger(rows, vectors.words[code][: len(rows)]) for code, rows in others.items()}
 
 
 def commonest_tag(test: Corpus) -> ByLanguage:

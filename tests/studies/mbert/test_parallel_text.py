@@ -64,6 +64,15 @@ def test_tags_transfer_where_vectors_agree_and_not_where_they_are_noise():
     assert set(parallel.zero_shot_tags(SPECIMEN, CORPUS, CORPUS)) == set(LANGUAGES) - {"en"}
 
 
+def test_vectors_that_were_read_before_give_the_tags_that_reading_gives():
+    """Of a longer corpus, whose other sentences shared the batches."""
+    train, longer = (parallel.parallel_corpus(12, split) for split in ("train", "test"))
+    few = {code: rows[:4] for code, rows in longer.items()}
+    plain = parallel.zero_shot_tags(SPECIMEN, train, few)
+    again = parallel.zero_shot_tags(SPECIMEN, train, few, parallel.read(SPECIMEN, longer))
+    assert set(plain) == set(again) and all(np.array_equal(plain[code], again[code]) for code in plain)
+
+
 def test_the_commonest_tag_is_that_of_each_language():
     for code, values in parallel.commonest_tag(CORPUS).items():
         tags = Counter(tag for row in CORPUS[code] for tag in row.upos if tag != "PUNCT")
