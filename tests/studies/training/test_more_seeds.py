@@ -29,9 +29,9 @@ def few_steps(monkeypatch):
     monkeypatch.setattr(more_seeds, "LONG", 6)
     monkeypatch.setattr(more_seeds, "SENTENCES", 400)
     monkeypatch.setattr(more_seeds, "HELD_OUT", 20)
-    more_seeds._sentences.cache_clear()
+    more_seeds.sentences_of.cache_clear()
     yield
-    more_seeds._sentences.cache_clear()
+    more_seeds.sentences_of.cache_clear()
 
 
 @pytest.mark.parametrize("name", list(CLAIMS))
@@ -56,7 +56,7 @@ def test_a_seed_learns_the_same_whichever_seeds_are_trained_with_it() -> None:
 
 
 def test_seeds_differ_in_their_words() -> None:
-    first, second = ({word for words in more_seeds._language(seed) for word in words} for seed in (0, 1))
+    first, second = ({word for words in more_seeds.words_of(seed) for word in words} for seed in (0, 1))
     assert len(first - second) > 20 and max(map(len, (first, second))) < more_seeds.WORDS
 
 
