@@ -29,6 +29,7 @@ from bertology_utils.studies.mbert import (
 from bertology_utils.studies.overparametrization import head_gates, light_convolutions
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
+    batch_ladder,
     document_tasks,
     entity_inputs,
     in_turn,
@@ -49,6 +50,7 @@ MODULES = (
     answering,
     more_seeds,
     landscape,
+    batch_ladder,
     purposes,
     purposes_of_words,
     in_turn,

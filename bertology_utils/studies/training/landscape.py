@@ -21,18 +21,10 @@ from bertology_utils.recorded_arms import Values, of_sides
 from bertology_utils.runs import Runs
 from bertology_utils.studies.training import more_seeds
 from bertology_utils.studies.training.laboratory import captioned
+from bertology_utils.tuning import training
 from bertology_utils.tuning.changes import along_line
 from bertology_utils.tuning.tiny_pretraining import number_examples
-from bertology_utils.tuning.training import (
-    Classifier,
-    Examples,
-    FineTuned,
-    batches,
-    classification_loss,
-    correctness,
-    finetune,
-    item_losses,
-)
+from bertology_utils.tuning.training import Classifier, Examples, FineTuned, finetune
 
 RISE = 0.2  # nats of training loss at which a basin ends; with two classes a guess costs 0.69
 RATES = {"learning_rate": 1e-3, "head_learning_rate": 4e-3}
@@ -133,11 +125,11 @@ class Ends:
     @cached_property
     def loss(self) -> Callable[[Classifier], np.ndarray]:
         """Training losses of a classifier, its batches made once: (items,)."""
-        made = [batch for _, batch in batches(self.run.specimen, self.train)]
+        made = [batch for _, batch in training.batches(self.run.specimen, self.train)]
 
         @torch.no_grad()
         def losses(classifier: Classifier) -> np.ndarray:
-            return torch.cat([classification_loss(classifier, batch) for batch in made]).numpy()
+            return torch.cat([training.classification_loss(classifier, batch) for batch in made]).numpy()
 
         return losses
 
@@ -167,9 +159,12 @@ class Ends:
             for directions in (random, rays)
         )
         run, path = self.run, self.line(self.run.start, self.end, WAY)
-        gap = item_losses(run.classifier, run.specimen, self.test).mean() - path[-1]
+        gap = training.item_losses(run.classifier, run.specimen, self.test).mean() - path[-1]
         found = {"width": width, "valley": valley, "travel": norm(self.axes[0]) / norm(self.end), "gap": gap}
-        found |= {"fit": correctness(run.classifier, run.specimen, self.train).mean(), "barrier": barrier(path)}
+        found |= {
+            "fit": training.correctness(run.classifier, run.specimen, self.train).mean(),
+            "barrier": barrier(path),
+        }
         return {name: float(value) for name, value in found.items()} | {
             f"path_{i}": float(v) for i, v in enumerate(path)
         }
@@ -177,25 +172,16 @@ class Ends:
 
 def landscapes(seeds: Sequence[int]) -> Runs:
     """`Ends.measured` of a pre-trained and of an untrained start; the control has the latter in the place of both."""
-    starts = {
-        PRETRAINED: more_seeds.pretrained(more_seeds.texts_of(seeds), seeds),
-        SCRATCH: more_seeds.untrained(seeds),
-    }
-    sides: dict[str, list[Values]] = {}
-    for name, models in starts.items():
-        sides[name] = [_measured(model, seed) for model, seed in zip(models, seeds, strict=True)]
-    pairs = list(zip(sides[PRETRAINED], sides[SCRATCH], strict=True))
-    return of_sides([_named(*pair) for pair in pairs], [_named(scratch, scratch) for _, scratch in pairs], READ)
-
-
-def _measured(start: Specimen, seed: int) -> Values:
-    own = more_seeds.sentences_of(seed)
-    return Ends.of(start, own[:READ], own[-more_seeds.HELD_OUT :], seed, EPOCHS).measured(seed)
-
-
-def _named(pretrained: Values, scratch: Values) -> Values:
-    sides = {PRETRAINED: pretrained, SCRATCH: scratch}
-    return {f"{kind}_{start}": value for start, own in sides.items() for kind, value in own.items()}
+    models = more_seeds.pretrained(more_seeds.texts_of(seeds), seeds), more_seeds.untrained(seeds)
+    trained, control = [], []
+    for seed, *starts in zip(seeds, *models, strict=True):
+        own = more_seeds.sentences_of(seed)
+        ends = [Ends.of(start, own[:READ], own[-more_seeds.HELD_OUT :], seed, EPOCHS) for start in starts]
+        after, scratch = (end.measured(seed) for end in ends)
+        for side, first in ((trained, after), (control, scratch)):
+            pairs = ((PRETRAINED, first), (SCRATCH, scratch))
+            side.append({f"{kind}_{start}": value for start, found in pairs for kind, value in found.items()})
+    return of_sides(trained, control, READ)
 
 
 def way(runs: Runs, start: str) -> np.ndarray:

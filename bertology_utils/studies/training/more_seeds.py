@@ -1,8 +1,8 @@
-"""Arms that need more seeds than a chapter's minutes: masks, more to read, shapes of the net, large batches.
+"""Arms that need more seeds than a chapter's minutes: masks, more to read, shapes of the net.
 
 As those of `laboratory`, but every seed has nouns, adjectives, names and sentences of its own, so that an interval over
 seeds covers words, sentences, weights and order. The study `small-models` records them.
-Depends on `tuning.tiny_pretraining` and `tuning.lamb`.
+Depends on `tuning.tiny_pretraining`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,6 @@ from bertology_utils.studies.training.chosen_masks import (
     rarer,
 )
 from bertology_utils.tuning import tiny_pretraining as tiny
-from bertology_utils.tuning.descent import Optimiser, adamw
-from bertology_utils.tuning.lamb import Lamb
 from bertology_utils.tuning.together import train_together
 from bertology_utils.tuning.two_languages import BilingualRecipe
 
@@ -39,10 +37,6 @@ VERBS = 100  # at least so many of the held-out sentences have a form of be, hav
 LONG = 900  # steps: after ninety nothing is learnt of rare words
 PEOPLE, PIECES = 24, 80  # of whom a seed invents its facts, and pieces of their words
 STACKED = 1000  # added to a seed, for the order of the second half
-SIZE, BATCH, UPDATES = {"width": 32, "inner": 64}, 64, 1280  # of the arms of batches; pieces and steps of the smallest
-SMALL_RATE = 2**-9
-RATES = {("adamw", 8): 2**-7, ("adamw", 32): 2**-6, ("lamb", 8): 2**-4, ("lamb", 32): 2**-4}  # chosen on other seeds
-OPTIMISERS: dict[str, Optimiser] = {"adamw": adamw, "lamb": Lamb}
 Texts = Sequence[Sequence[Sequence[str]]]
 
 
@@ -67,11 +61,10 @@ def pretrained(
     texts: Texts,
     seeds: Sequence[int],
     feed: tiny.Feed = tiny.endless_batches,
-    optimiser_of: Optimiser = adamw,
     **changes: float,
 ) -> list[Specimen]:
     recipe = replace(RECIPE, **changes)
-    return tiny.train_each(untrained(seeds, **changes), texts, recipe, seeds, feed, optimiser_of)
+    return tiny.train_each(untrained(seeds, **changes), texts, recipe, seeds, feed)
 
 
 def losses_of(models: Sequence[Specimen], seeds: Sequence[int]) -> UnitSamples:
@@ -198,36 +191,10 @@ def names(seeds: Sequence[int]) -> Runs:
     return Runs(known, dict.fromkeys(known, known["guesses"]))
 
 
-def batches(seeds: Sequence[int]) -> Runs:
-    """Losses after as many pieces in batches 8 and 32 times as large as those of `small` (you2019large).
-
-    `adamw_8` is an eighth of the steps, eight times as large, with AdamW; `lamb_8` with LAMB; `few` the small batch for
-    an eighth of the steps. Each has the best rate of its own.
-    """
-    texts = texts_of(seeds)
-    arms = {
-        f"{name}_{times}": in_batches(texts, seeds, times, UPDATES // times, rate, OPTIMISERS[name])
-        for (name, times), rate in RATES.items()
-    }
-    arms |= {
-        name: in_batches(texts, seeds, 1, steps, SMALL_RATE)
-        for name, steps in (("small", UPDATES), ("few", UPDATES // 8))
-    }
-    return _beside_untrained(arms, seeds, **SIZE)
-
-
-def in_batches(
-    texts: Texts, seeds: Sequence[int], times: int, steps: int, rate: float, optimiser_of: Optimiser = adamw
-) -> list[Specimen]:
-    options = {**SIZE, "budget": BATCH * times, "steps": steps, "learning_rate": rate}
-    return pretrained(texts, seeds, optimiser_of=optimiser_of, **options)
-
-
 EXPERIMENTS = {
     "masks-drawn-once": masks,
     "reading-more": reading,
     "layers-or-heads": shapes,
     "rare-words": rare_words,
     "names-masked": names,
-    "batches-and-optimisers": batches,
 }

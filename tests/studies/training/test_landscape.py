@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from bertology_utils.figures import surfaces
 from bertology_utils.samples import per_seed
 from bertology_utils.studies.training import landscape, more_seeds
 from bertology_utils.studies.training.landscape import FAR, RISE, Ends, barrier, basin_width, norm
 from bertology_utils.tuning.tiny_pretraining import TINY, small_language
+from bertology_utils.tuning.training import item_losses
 from bertology_utils.tuning.two_languages import tiny_specimen
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.formulas import clauses_of, names_of
@@ -50,14 +50,14 @@ def test_a_hill_on_the_way_is_a_barrier_and_a_slope_is_none() -> None:
 def test_the_plane_has_the_start_the_end_and_the_other_end_as_far_away(ends) -> None:
     way, aside = ends.axes
     assert norm(aside) == pytest.approx(norm(way), rel=1e-4) and norm(way) > 0
-    start, end = (float(landscape.item_losses(own, ends.run.specimen, ends.train).mean()) for own in _two(ends))
+    start, end = (float(item_losses(own, ends.run.specimen, ends.train).mean()) for own in _two(ends))
     surface = ends.surface([0, 1], [0, 0.5])
     assert surface[0] == pytest.approx([start, end], abs=1e-5)
     by_hand = copy.deepcopy(ends.run.classifier)
     by_hand.load_state_dict(
         {k: v + way[k] + 0.5 * aside[k] if v.is_floating_point() else v for k, v in ends.run.start.items()}
     )
-    expected = landscape.item_losses(by_hand, ends.run.specimen, ends.train).mean()
+    expected = item_losses(by_hand, ends.run.specimen, ends.train).mean()
     assert surface[1, 1] == pytest.approx(float(expected), abs=1e-5)
 
 
@@ -120,14 +120,3 @@ def test_wide_is_what_is_wide_in_both_ways(width, valley, gap, verdict) -> None:
     trained = scratch | {f"{kind}_pretrained": per_seed(base[kind] + lead[kind] + noise[kind], 100) for kind in KINDS}
     control = scratch | {f"{kind}_pretrained": scratch[f"{kind}_scratch"] for kind in KINDS}
     assert judge_claim(CLAIM, needed(CLAIM, trained), [needed(CLAIM, control)]).verdict == verdict
-
-
-def test_a_drawn_plane_tells_the_share_below_its_rim() -> None:
-    x = y = np.linspace(-1, 1, 5)
-    bowl = np.add.outer(y**2, x**2) + 0.01
-    shown = surfaces(
-        {"a": bowl, "b": 4 * bowl}, x, y, marks={"end": (0, 0)}, rims={"a": 0.3, "b": 0.3},
-        label="loss", xlabel="along", ylabel="aside",
-    )  # fmt: skip
-    assert f"a: {np.mean(bowl < 0.3):.0%}" in shown.alt and "end at (0, 0)" in shown.alt and len(shown.table) == 50
-    assert "<svg" in shown._repr_html_()

@@ -16,7 +16,6 @@ CLAIMS = {
     "shapes": ("layers-over-heads",),
     "rare_words": ("frequency-subsampling",),
     "names": ("phrase-entity-masking",),
-    "batches": ("batch-32k-lamb",),
 }
 OF_THE_LADDER = {"third_of_steps", "all_steps"}
 
@@ -25,7 +24,6 @@ OF_THE_LADDER = {"third_of_steps", "all_steps"}
 def few_steps(monkeypatch):
     """Steps and sentences that take a second."""
     monkeypatch.setattr(more_seeds, "RECIPE", more_seeds.replace(more_seeds.RECIPE, steps=6))
-    monkeypatch.setattr(more_seeds, "UPDATES", 32)
     monkeypatch.setattr(more_seeds, "LONG", 6)
     monkeypatch.setattr(more_seeds, "SENTENCES", 400)
     monkeypatch.setattr(more_seeds, "HELD_OUT", 20)
