@@ -1,8 +1,8 @@
 """The house's figures: one function per kind, each returning a `Figure` with computed alternative text and the table
 behind it.
 
-Depends on style (palette, axes, intervals), html (the display object), telling (alternative text), maps, bars, arcs
-and explorers (kinds with a module of their own), matplotlib, numpy and pandas; knows no model.
+Depends on style (palette, axes, intervals), html (the display object), telling (alternative text), maps, surfaces,
+bars, arcs and explorers (kinds with a module of their own), matplotlib, numpy and pandas; knows no model.
 The model is drawn in a strong colour, a control or twin in dashed or hatched grey, a published number as an open
 marker.
 A series is an array of values, a matrix whose last axis holds items or seeds (drawn as mean and 95 % bootstrap
@@ -38,6 +38,7 @@ from bertology_utils.figures.style import (
     ranks,
     style_of,
 )
+from bertology_utils.figures.surfaces import surfaces as surfaces
 from bertology_utils.figures.telling import told_axis, told_lead, told_line
 
 Values = Sequence | np.ndarray

@@ -30,11 +30,13 @@ from bertology_utils.studies.mbert import (
 from bertology_utils.studies.overparametrization import head_gates, light_convolutions
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
+    batch_ladder,
     document_tasks,
     entity_inputs,
     in_turn,
     knowledge,
     label_inputs,
+    landscape,
     more_seeds,
     purposes,
     purposes_of_words,
@@ -48,6 +50,8 @@ MODULES = (
     causal_dependencies,
     answering,
     more_seeds,
+    landscape,
+    batch_ladder,
     purposes,
     purposes_of_words,
     in_turn,

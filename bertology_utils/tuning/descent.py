@@ -3,7 +3,8 @@
 Depends on torch alone. `training` (labelled sentences) and `mlm_training` (masked pieces) bring model and loss.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 import torch
@@ -45,23 +46,35 @@ def descend(
     groups: parameters with their peak learning rate, `{"params": ..., "lr": ...}` as torch takes them. They are left
     without gradients: chapters keep many runs, and gradients are as large as weights.
     """
+    warmup = max(1, steps // 10)
+
+    def share(step: int) -> float:
+        return min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
+
+    moving = descent(groups, loss_of_step, share, clip, optimiser_of)
+    return torch.stack([*islice(moving, steps)]).double().numpy()
+
+
+def descent(
+    groups: Sequence[Mapping],
+    loss_of_step: Callable[[], Tensor],
+    share: Callable[[int], float],
+    clip: Callable[[Sequence[Tensor]], None] = clip_together,
+    optimiser_of: Optimiser = adamw,
+) -> Iterator[Tensor]:
+    """Steps without end, as `descend`, at `share(step)` of the peak rates: the loss before each."""
     optimiser = optimiser_of(groups)
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-    warmup = max(1, steps // 10)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
-    )
-    losses = []
-    for _ in range(steps):
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, share)
+    while True:
         loss = loss_of_step()
         optimiser.zero_grad(set_to_none=True)
         loss.sum().backward()
         clip(parameters)
         optimiser.step()
         schedule.step()
-        losses.append(loss.detach())
-    optimiser.zero_grad(set_to_none=True)
-    return torch.stack(losses).double().numpy()
+        optimiser.zero_grad(set_to_none=True)
+        yield loss.detach()
 
 
 def trainable(module: nn.Module) -> list[nn.Parameter]:

@@ -24,7 +24,7 @@ from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
 from bertology_utils.pretraining.objectives import next_sentence_pairs
 from bertology_utils.text import Encoding, batches, encode_words, model_inputs
-from bertology_utils.tuning.descent import Optimiser, adamw, descend
+from bertology_utils.tuning.descent import descend
 from bertology_utils.tuning.mlm_training import endless_batches, mask_batch, mlm_losses, shuffled_rows, special_ids
 from bertology_utils.tuning.together import Packed, Stack, clip_each, pack, train_together
 from bertology_utils.tuning.training import Examples, finetune
@@ -121,14 +121,13 @@ def train_each(
     recipe: BilingualRecipe,
     seeds: Sequence[int],
     feed: Feed = endless_batches,
-    optimiser_of: Optimiser = adamw,
 ) -> list[Specimen]:
     """Models trained in place, each on sentences of its own; `feed` makes masked batches of them."""
     feeds = [
         feed(specimen, encode_words(specimen, text), seed, recipe.budget)
         for specimen, text, seed in zip(fresh, texts, seeds, strict=True)
     ]
-    return train_together(fresh, feeds, recipe.steps, recipe.learning_rate, optimiser_of=optimiser_of)
+    return train_together(fresh, feeds, recipe.steps, recipe.learning_rate)
 
 
 def _untrained(words: Sequence[str], recipe: BilingualRecipe, seeds: int) -> list[Specimen]:

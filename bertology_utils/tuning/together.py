@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from bertology_utils.errors import BertologyError
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.examples import IGNORED
-from bertology_utils.tuning.descent import CLIP, Optimiser, adamw, descend
+from bertology_utils.tuning.descent import CLIP, descend
 
 Batch = Mapping[str, Tensor]
 
@@ -203,7 +203,6 @@ def train_together(
     steps: int,
     learning_rate: float,
     only: str = "",
-    optimiser_of: Optimiser = adamw,
 ) -> list[Specimen]:
     """The specimens, trained in place for `steps` steps, each on its own endless feed of masked batches.
 
@@ -218,6 +217,6 @@ def train_together(
         batch = pack([next(feed) for feed in feeds])
         return stack.masked_losses(stack.hidden(batch), batch)
 
-    descend([{"params": trained, "lr": learning_rate}], losses, steps, clip_each, optimiser_of)
+    descend([{"params": trained, "lr": learning_rate}], losses, steps, clip_each)
     stack.unstack()
     return list(specimens)

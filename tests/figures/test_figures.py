@@ -17,6 +17,8 @@ from bertology_utils.statistics import Measurement, mean_interval
 
 RANDOM = np.random.default_rng(0)
 LAYERS = {"pocket": [0.2, 0.5, 0.9, 0.4], "random twin": [0.3, 0.2, 0.1, 0.2]}
+AXIS = np.linspace(-1, 1, 5)
+BOWL = np.add.outer(AXIS**2, AXIS**2) + 0.01
 KINDS = {
     "layer_lines": lambda: figures.layer_lines(
         LAYERS, published={"study": 0.8}, baselines={"chance": 0.25}, caption="Layers & all"
@@ -34,6 +36,16 @@ KINDS = {
     ),
     "heat": lambda: figures.heat(RANDOM.normal(size=(2, 3)), ["a", "b"], ["x", "y", "z"], diverging=True),
     "narrow heat": lambda: figures.heat(RANDOM.normal(size=(2, 2)), ["a", "b"], ["a", "b"], narrow=True),
+    "surfaces": lambda: figures.surfaces(
+        {"flat": BOWL, "steep": 4 * BOWL},
+        AXIS,
+        AXIS,
+        marks={"end": (0, 0)},
+        rims={"flat": 0.3, "steep": 0.3},
+        label="loss",
+        xlabel="along",
+        ylabel="aside",
+    ),
     "scatters": lambda: figures.scatters(
         {"before": [[0, 0], [0, 1], [9, 0], [9, 1]], "after": [[0, 0], [9, 0], [0, 1], [9, 1]]},
         ["en", "en", "de", "de"],
@@ -203,6 +215,12 @@ def test_panels_tell_how_often_a_neighbour_bears_the_label_and_fit_a_phone():
     assert "after: the nearest neighbour of 0%" in drawn.alt and "4 points with 2 labels in 1 groups" in drawn.alt
     assert drawn.figure.get_figwidth() * 96 < 360 and len(drawn.figure.axes) == 2
     assert list(drawn.table["before, x"]) == [0, 0, 9, 9]
+
+
+def test_surfaces_tell_the_share_of_each_plane_below_its_rim():
+    drawn = KINDS["surfaces"]()
+    assert f"flat: {np.mean(BOWL < 0.3):.0%}" in drawn.alt and f"steep: {np.mean(4 * BOWL < 0.3):.0%}" in drawn.alt
+    assert "end at (0, 0)" in drawn.alt and len(drawn.table) == 2 * BOWL.size
 
 
 def test_a_narrow_map_fits_a_phone_and_its_framed_diagonal_is_told_as_one():

@@ -1,8 +1,8 @@
-"""Arms that need more seeds than a chapter's minutes: masks, more to read, shapes of the net, large batches.
+"""Arms that need more seeds than a chapter's minutes: masks, more to read, shapes of the net.
 
 As those of `laboratory`, but every seed has nouns, adjectives, names and sentences of its own, so that an interval over
 seeds covers words, sentences, weights and order. The study `small-models` records them.
-Depends on `tuning.tiny_pretraining` and `tuning.lamb`.
+Depends on `tuning.tiny_pretraining`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,6 @@ from bertology_utils.studies.training.chosen_masks import (
     rarer,
 )
 from bertology_utils.tuning import tiny_pretraining as tiny
-from bertology_utils.tuning.descent import Optimiser, adamw
-from bertology_utils.tuning.lamb import Lamb
 from bertology_utils.tuning.together import train_together
 from bertology_utils.tuning.two_languages import BilingualRecipe
 
@@ -39,52 +37,47 @@ VERBS = 100  # at least so many of the held-out sentences have a form of be, hav
 LONG = 900  # steps: after ninety nothing is learnt of rare words
 PEOPLE, PIECES = 24, 80  # of whom a seed invents its facts, and pieces of their words
 STACKED = 1000  # added to a seed, for the order of the second half
-SIZE, BATCH, UPDATES = {"width": 32, "inner": 64}, 64, 1280  # of the arms of batches; pieces and steps of the smallest
-SMALL_RATE = 2**-9
-RATES = {("adamw", 8): 2**-7, ("adamw", 32): 2**-6, ("lamb", 8): 2**-4, ("lamb", 32): 2**-4}  # chosen on other seeds
-OPTIMISERS: dict[str, Optimiser] = {"adamw": adamw, "lamb": Lamb}
 Texts = Sequence[Sequence[Sequence[str]]]
 
 
 @cache
-def _sentences(seed: int) -> list[Sentence]:
+def sentences_of(seed: int) -> list[Sentence]:
     return tiny.small_language(SENTENCES, seed, drawn=True)
 
 
-def _language(seed: int) -> list[Sequence[str]]:
-    return [sentence.words for sentence in _sentences(seed)]
+def words_of(seed: int) -> list[Sequence[str]]:
+    return [sentence.words for sentence in sentences_of(seed)]
 
 
-def _read(seeds: Sequence[int]) -> Texts:
-    return [_language(seed)[:-HELD_OUT] for seed in seeds]
+def texts_of(seeds: Sequence[int]) -> Texts:
+    return [words_of(seed)[:-HELD_OUT] for seed in seeds]
 
 
-def _untrained(seeds: Sequence[int], **changes: float) -> list[Specimen]:
-    return tiny.untrained_each([_language(seed) for seed in seeds], WORDS, replace(RECIPE, **changes), seeds)
+def untrained(seeds: Sequence[int], **changes: float) -> list[Specimen]:
+    return tiny.untrained_each([words_of(seed) for seed in seeds], WORDS, replace(RECIPE, **changes), seeds)
 
 
-def _pretrain(
+def pretrained(
     texts: Texts,
     seeds: Sequence[int],
     feed: tiny.Feed = tiny.endless_batches,
-    optimiser_of: Optimiser = adamw,
     **changes: float,
 ) -> list[Specimen]:
     recipe = replace(RECIPE, **changes)
-    return tiny.train_each(_untrained(seeds, **changes), texts, recipe, seeds, feed, optimiser_of)
+    return tiny.train_each(untrained(seeds, **changes), texts, recipe, seeds, feed)
 
 
-def _losses(models: Sequence[Specimen], seeds: Sequence[int]) -> UnitSamples:
+def losses_of(models: Sequence[Specimen], seeds: Sequence[int]) -> UnitSamples:
     """Nats a masked word of each model on its own held-out sentences: (seeds, 1)."""
     pairs = zip(models, seeds, strict=True)
-    losses = [tiny.held_out_losses([model], _language(seed)[-HELD_OUT:]).mean() for model, seed in pairs]
+    losses = [tiny.held_out_losses([model], words_of(seed)[-HELD_OUT:]).mean() for model, seed in pairs]
     return per_seed(np.array(losses), HELD_OUT)
 
 
 def _beside_untrained(arms: Mapping[str, Sequence[Specimen]], seeds: Sequence[int], **changes: float) -> Runs:
     """Losses of the arms; the control has those of untrained models in all of them. Both know `untrained`."""
-    blank = _losses(_untrained(seeds, **changes), seeds)
-    found = {name: _losses(models, seeds) for name, models in arms.items()} | {"untrained": blank}
+    blank = losses_of(untrained(seeds, **changes), seeds)
+    found = {name: losses_of(models, seeds) for name, models in arms.items()} | {"untrained": blank}
     return Runs(found, dict.fromkeys(found, blank))
 
 
@@ -93,12 +86,12 @@ def masks(seeds: Sequence[int]) -> Runs:
 
     Those after a third of the steps are `early_static` and `early_dynamic`.
     """
-    few, third = [text[:FEW] for text in _read(seeds)], RECIPE.steps // 3
+    few, third = [text[:FEW] for text in texts_of(seeds)], RECIPE.steps // 3
     copies = [list(text) * COPIES for text in few]
     arms = {"dynamic": (few, tiny.endless_batches), "static": (copies, tiny.static_batches)}
     return _beside_untrained(
         {
-            f"{when}{name}": _pretrain(texts, seeds, feed, steps=steps)
+            f"{when}{name}": pretrained(texts, seeds, feed, steps=steps)
             for when, steps in (("", RECIPE.steps), ("early_", third))
             for name, (texts, feed) in arms.items()
         },
@@ -112,11 +105,11 @@ def reading(seeds: Sequence[int]) -> Runs:
     Those are `many_sentences`; `agreement` and `agreement_short` are the shares of verbs whose right number is
     preferred after all steps or a third (liu2019roberta).
     """
-    texts = _read(seeds)
-    short, long = _pretrain(texts, seeds, steps=RECIPE.steps // 3), _pretrain(texts, seeds)
-    few = _pretrain([text[:FEW] for text in texts], seeds)
+    texts = texts_of(seeds)
+    short, long = pretrained(texts, seeds, steps=RECIPE.steps // 3), pretrained(texts, seeds)
+    few = pretrained([text[:FEW] for text in texts], seeds)
     found = _beside_untrained({"few_sentences": few, "short": short, "many_sentences": long}, seeds)
-    blank = _agreement(_untrained(seeds), seeds)
+    blank = _agreement(untrained(seeds), seeds)
     agreeing = {"agreement": long, "agreement_short": short}
     return Runs.together(
         found, Runs({name: _agreement(own, seeds) for name, own in agreeing.items()}, dict.fromkeys(agreeing, blank))
@@ -126,16 +119,16 @@ def reading(seeds: Sequence[int]) -> Runs:
 def _agreement(models: Sequence[Specimen], seeds: Sequence[int]) -> UnitSamples:
     """Verbs of held-out sentences whose right number is preferred: (seeds, 1)."""
     pairs = zip(models, seeds, strict=True)
-    return per_seed([tiny.agreement([model], _sentences(seed)[-HELD_OUT:]).mean() for model, seed in pairs], VERBS)
+    return per_seed([tiny.agreement([model], sentences_of(seed)[-HELD_OUT:]).mean() for model, seed in pairs], VERBS)
 
 
 def shapes(seeds: Sequence[int]) -> Runs:
     """Losses with 1, 2, 4 layers of two heads, and 1, 2, 8 heads in two layers (wang2019crosslingual); `stacked`: two
     layers for half of the steps, copied on top of themselves for the other half (gong2019efficient)."""
-    texts = _read(seeds)
-    arms = {f"layers_{n}": _pretrain(texts, seeds, layers=n) for n in (1, 2, 4)}
-    arms |= {f"heads_{n}": _pretrain(texts, seeds, heads=n) for n in (1, 8)} | {"heads_2": arms["layers_2"]}
-    half = _pretrain(texts, seeds, steps=RECIPE.steps // 2)
+    texts = texts_of(seeds)
+    arms = {f"layers_{n}": pretrained(texts, seeds, layers=n) for n in (1, 2, 4)}
+    arms |= {f"heads_{n}": pretrained(texts, seeds, heads=n) for n in (1, 8)} | {"heads_2": arms["layers_2"]}
+    half = pretrained(texts, seeds, steps=RECIPE.steps // 2)
     arms["stacked"] = _stacked(half, texts, seeds)
     return _beside_untrained(arms, seeds)
 
@@ -149,10 +142,10 @@ def _stacked(shallow: Sequence[Specimen], texts: Texts, seeds: Sequence[int]) ->
 def rare_words(seeds: Sequence[int]) -> Runs:
     """`chosen_masks.rare_losses` after even masks, `rare_even`, ..., after masks of rare words, `rare_chosen`, ...
     (lample2019crosslingual), and untrained, `rare_untrained`, ...; as long as rare words take to be learnt at all."""
-    texts, recipe = _read(seeds), replace(RECIPE, steps=LONG)
-    arms = {"untrained": _untrained(seeds)}
+    texts, recipe = texts_of(seeds), replace(RECIPE, steps=LONG)
+    arms = {"untrained": untrained(seeds)}
     for arm, choices in (("even", evenly), ("chosen", rarer)):
-        arms[arm] = _masked_by(_untrained(seeds), texts, [choices(text) for text in texts], seeds, recipe)
+        arms[arm] = _masked_by(untrained(seeds), texts, [choices(text) for text in texts], seeds, recipe)
     found = {arm: _at_rare_words(models, seeds) for arm, models in arms.items()}
     sides = (
         {f"{part}_{arm}": values for arm in arms for part, values in found[of or arm].items()}
@@ -172,7 +165,7 @@ def _masked_by(
 
 def _at_rare_words(models: Sequence[Specimen], seeds: Sequence[int]) -> dict[str, UnitSamples]:
     each = [
-        rare_losses(model, _language(seed)[-HELD_OUT:], rare_rivals(_sentences(seed)[:-HELD_OUT]))
+        rare_losses(model, words_of(seed)[-HELD_OUT:], rare_rivals(sentences_of(seed)[:-HELD_OUT]))
         for model, seed in zip(models, seeds, strict=True)
     ]
     return {part: per_seed([own[part] for own in each], HELD_OUT) for part in each[0]}
@@ -198,36 +191,10 @@ def names(seeds: Sequence[int]) -> Runs:
     return Runs(known, dict.fromkeys(known, known["guesses"]))
 
 
-def batches(seeds: Sequence[int]) -> Runs:
-    """Losses after as many pieces in batches 8 and 32 times as large as those of `small` (you2019large).
-
-    `adamw_8` is an eighth of the steps, eight times as large, with AdamW; `lamb_8` with LAMB; `few` the small batch for
-    an eighth of the steps. Each has the best rate of its own.
-    """
-    texts = _read(seeds)
-    arms = {
-        f"{name}_{times}": _in_batches(texts, seeds, times, UPDATES // times, rate, OPTIMISERS[name])
-        for (name, times), rate in RATES.items()
-    }
-    arms |= {
-        name: _in_batches(texts, seeds, 1, steps, SMALL_RATE)
-        for name, steps in (("small", UPDATES), ("few", UPDATES // 8))
-    }
-    return _beside_untrained(arms, seeds, **SIZE)
-
-
-def _in_batches(
-    texts: Texts, seeds: Sequence[int], times: int, steps: int, rate: float, optimiser_of: Optimiser = adamw
-) -> list[Specimen]:
-    options = {**SIZE, "budget": BATCH * times, "steps": steps, "learning_rate": rate}
-    return _pretrain(texts, seeds, optimiser_of=optimiser_of, **options)
-
-
 EXPERIMENTS = {
     "masks-drawn-once": masks,
     "reading-more": reading,
     "layers-or-heads": shapes,
     "rare-words": rare_words,
     "names-masked": names,
-    "batches-and-optimisers": batches,
 }

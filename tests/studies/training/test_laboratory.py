@@ -1,4 +1,4 @@
-"""The laboratory and what stands on it, with nets of two steps: arms, controls, pairs, facts, batches and basins."""
+"""The laboratory and what stands on it, with nets of two steps: arms, controls, pairs, facts and batches."""
 
 import numpy as np
 import pytest
@@ -92,15 +92,6 @@ def test_batch_sizes_are_judged_on_the_sentences_on_which_no_rate_was_tried(lab)
     assert compared.samples.model["longer_batch"].shape == compared.samples.model["small_batch"].shape
     assert set(compared.samples.model) == set(compared.samples.twin)
     assert compared.sentence().startswith("At equal pieces: 2 steps of 512")
-
-
-def test_basins_have_a_width_a_fit_and_a_gap_from_both_starts(lab):
-    basins = stability.basins(lab.base, lab.untrained, lab.number_task(8), epochs=1, alphas=np.array([0.0, 1.0]))
-    samples = basins.samples
-    assert samples.model["width_pretrained"].shape == (2, 1) and samples.model["fit_scratch"].shape == (2, 8)
-    assert all(np.array_equal(samples.twin[f"{kind}_pretrained"], samples.model[f"{kind}_scratch"])
-               for kind in ("width", "fit", "gap"))  # fmt: skip
-    assert len(basins.figure("pretraining-wider-optima", "").table) == 2
 
 
 def test_heads_on_cls_know_the_majority(tiny):

@@ -16,7 +16,6 @@ CLAIMS = {
     "shapes": ("layers-over-heads",),
     "rare_words": ("frequency-subsampling",),
     "names": ("phrase-entity-masking",),
-    "batches": ("batch-32k-lamb",),
 }
 OF_THE_LADDER = {"third_of_steps", "all_steps"}
 
@@ -25,13 +24,12 @@ OF_THE_LADDER = {"third_of_steps", "all_steps"}
 def few_steps(monkeypatch):
     """Steps and sentences that take a second."""
     monkeypatch.setattr(more_seeds, "RECIPE", more_seeds.replace(more_seeds.RECIPE, steps=6))
-    monkeypatch.setattr(more_seeds, "UPDATES", 32)
     monkeypatch.setattr(more_seeds, "LONG", 6)
     monkeypatch.setattr(more_seeds, "SENTENCES", 400)
     monkeypatch.setattr(more_seeds, "HELD_OUT", 20)
-    more_seeds._sentences.cache_clear()
+    more_seeds.sentences_of.cache_clear()
     yield
-    more_seeds._sentences.cache_clear()
+    more_seeds.sentences_of.cache_clear()
 
 
 @pytest.mark.parametrize("name", list(CLAIMS))
@@ -56,7 +54,7 @@ def test_a_seed_learns_the_same_whichever_seeds_are_trained_with_it() -> None:
 
 
 def test_seeds_differ_in_their_words() -> None:
-    first, second = ({word for words in more_seeds._language(seed) for word in words} for seed in (0, 1))
+    first, second = ({word for words in more_seeds.words_of(seed) for word in words} for seed in (0, 1))
     assert len(first - second) > 20 and max(map(len, (first, second))) < more_seeds.WORDS
 
 

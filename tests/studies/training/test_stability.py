@@ -1,24 +1,8 @@
-"""Stability: the width of planted basins, scaled directions, and heads whose features are (not) normalised."""
+"""Stability: heads whose features are (not) normalised."""
 
-import numpy as np
-import pytest
 import torch
 
 from bertology_utils.studies.training import stability as st
-
-
-def test_basin_width_of_a_parabola():
-    alphas = np.linspace(0, 2, 201)
-    assert st.basin_width(alphas**2, alphas) == pytest.approx(0.5**0.5, abs=0.01)
-    assert st.basin_width(0.1 * alphas, alphas) == 2.0
-    assert st.basin_width(4 * alphas**2, alphas) < st.basin_width(alphas**2, alphas)
-
-
-def test_directions_are_as_long_as_the_rows():
-    state = {"weight": torch.randn(5, 7) * torch.arange(1, 6).unsqueeze(1), "bias": torch.randn(5)}
-    direction = st.filter_normalised(state, torch.Generator().manual_seed(0))
-    assert torch.allclose(direction["weight"].norm(dim=1), state["weight"].norm(dim=1), rtol=1e-4)
-    assert not direction["bias"].any()
 
 
 def test_a_shifted_cloud_is_off_centre():
