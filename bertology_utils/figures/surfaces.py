@@ -28,8 +28,8 @@ def surfaces(
 ) -> Figure:
     """Positive values (y, x) of several planes, one above the other, as wide as a phone; colours are logarithmic.
 
-    marks: points that all planes have; rims: name of a panel -> the level at which a line is drawn. The alternative
-    text tells the share of each plane below its rim.
+    marks: points that all planes have; rims: name of a panel -> the level at which a line is drawn, if it is reached.
+    The alternative text tells the share of each plane below its rim.
     """
     drawing, first = new_axes("", "", size=(NARROW, 2.9 * len(panels) + 0.9))
     first.remove()
@@ -41,7 +41,8 @@ def surfaces(
         dress(axes, xlabel if len(rows) == len(x) * len(y) * (len(panels) - 1) else "", ylabel, grid=False)
         axes.set_title(name, color=INK, fontsize=10)
         filled = axes.contourf(x, y, values, levels, colors=colours, extend="min")
-        axes.contour(x, y, values, [rims[name]], colors=INK, linewidths=1.4).set(path_effects=HALO)
+        if values.min() < rims[name] < values.max():
+            axes.contour(x, y, values, [rims[name]], colors=INK, linewidths=1.4).set(path_effects=HALO)
         for marker, (mark, place) in zip(OPEN_MARKERS, marks.items(), strict=False):
             axes.plot(*place, label=mark, **HOLLOW | {"marker": marker})
         rows += [(name, a, b, values[j, i]) for j, b in enumerate(y) for i, a in enumerate(x)]

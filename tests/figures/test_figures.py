@@ -223,6 +223,12 @@ def test_surfaces_tell_the_share_of_each_plane_below_its_rim():
     assert "end at (0, 0)" in drawn.alt and len(drawn.table) == 2 * BOWL.size
 
 
+def test_a_rim_that_a_surface_never_reaches_is_not_drawn(recwarn):
+    options = {"marks": {}, "label": "loss", "xlabel": "along", "ylabel": "aside"}
+    assert "100% of the plane" in figures.surfaces({"low": BOWL}, AXIS, AXIS, rims={"low": 9.0}, **options).alt
+    assert not recwarn.list
+
+
 def test_a_narrow_map_fits_a_phone_and_its_framed_diagonal_is_told_as_one():
     matrix = np.array([[30.0, -0.2], [-20, 40]])
     drawn = figures.heat(matrix, ["de", "fr"], ["de", "fr"], marks=[(0, 0), (1, 1)], narrow=True, diverging=True)
