@@ -15,7 +15,7 @@ from bertology_utils.errors import unknown
 from bertology_utils.files import read_rows
 from bertology_utils.recorded_arms import Experiment, Line, keep, lines
 from bertology_utils.studies.attention import translation_heads
-from bertology_utils.studies.generalization import lessons, two_readers
+from bertology_utils.studies.generalization import counter_examples, lessons, two_readers
 from bertology_utils.studies.layers import answering, causal_dependencies
 from bertology_utils.studies.mbert import (
     carried_over,
@@ -72,6 +72,7 @@ MODULES = (
     translation_heads,
     lessons,
     two_readers,
+    counter_examples,
     head_gates,
     light_convolutions,
 )

@@ -1,17 +1,37 @@
 """Other ways to use an encoder for sentence pairs, after the study that tried them against a shortcut.
 
 Depends on `activations`, `training` and scikit-learn. Siamese encoders (the two sentences never meet in one input),
-features of a tuned cross-encoder, and the projection that takes a superficial view out of features, as in
-bhargava2021generalization. Everything ends in one linear classifier.
+frozen or trained, features of a tuned cross-encoder, and the projection that takes a superficial view out of features,
+as in bhargava2021generalization. Everything ends in one linear classifier.
 """
 
 import numpy as np
+import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
+from torch import Tensor
 
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.models import Specimen
-from bertology_utils.tuning.training import Examples, compared
+from bertology_utils.tuning.training import Classifier, Examples, compared, pooled
+
+
+class Siamese(Classifier):
+    """A classifier of pairs whose sentences never meet: one encoder reads each in an input of its own, from a batch in
+    which they share one; the means of their pieces are `compared`. Its pooling is "pair"."""
+
+    def features(self, **batch: Tensor) -> Tensor:
+        """(batch, 4 width)."""
+        real, ends = batch["attention_mask"].bool(), batch["input_ids"] == self.separator
+        second = real & (ends.cumsum(1) - ends.long() > 0)
+        begins = torch.arange(real.shape[1]) == 0  # [CLS], which both inputs have
+        chosen = torch.cat([real & ~second, second | begins])  # (2 batch, pieces)
+        order = chosen.long().argsort(dim=1, descending=True, stable=True)[:, : int(chosen.sum(1).max())]
+        own = {name: values.repeat(2, 1).gather(1, order) for name, values in batch.items()}
+        own["attention_mask"] = chosen.gather(1, order).to(own["attention_mask"])
+        if "token_type_ids" in own:
+            own["token_type_ids"].zero_()
+        return compared(*pooled(self.encoder(**own).last_hidden_state, own, "mean").chunk(2))
 
 
 def siamese_features(specimen: Specimen, examples: Examples) -> np.ndarray:

@@ -28,11 +28,16 @@ def pair_sets(train: int, test: int, seed: int) -> PairSets:
     return PairSets(lessons, *(overlap_pairs(test, biased=flag, seed=seed, split="test") for flag in (True, False)))
 
 
-def mixed_lessons(count: int, seed: int, every: int = 10) -> Examples:
-    """`count` lessons, of which one in `every` is a challenge pair of training words: half of those break the rule."""
-    few = 2 * max(1, count // (2 * every))
+def mixed_lessons(count: int, seed: int, share: float = 0.1, other: int | None = None) -> Examples:
+    """`count` lessons, of which a share are challenge pairs of training words: half of those break the rule.
+
+    other: the seed of the challenge pairs; by default that of the rest, with which they then share premises.
+    """
+    few = 2 * round(count * share / 2)
     biased = overlap_pairs(count - few, biased=True, seed=seed, split="train")
-    return joined(biased, overlap_pairs(few, biased=False, seed=seed, split="train"))
+    if few == 0:
+        return biased
+    return joined(biased, overlap_pairs(few, biased=False, seed=seed if other is None else other, split="train"))
 
 
 def shown(count: int, caption: str) -> Figure:

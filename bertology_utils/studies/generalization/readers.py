@@ -38,10 +38,13 @@ PROJECTED = ("hex", "unprojected", "hex_in_domain", "unprojected_in_domain")
 Scores = dict[str, np.ndarray]
 
 
-def tune(specimen: Specimen, sets: PairSets, seeds: Sequence[int], epochs: int) -> dict[str, Any]:
-    """Fine-tunes on the lessons, both sentences in one input, once a seed; `tuned` holds the runs."""
+def tune(specimen: Specimen, sets: PairSets, seeds: Sequence[int], epochs: int, **changes: Any) -> dict[str, Any]:
+    """Fine-tunes on the lessons, both sentences in one input, once a seed; `tuned` holds the runs.
+
+    changes: options of `finetune` beside or in place of `SETTINGS`.
+    """
     both = joined(sets.in_domain, sets.challenge)
-    tuned, correct = finetune_seeds(specimen, sets.lessons, both, seeds, epochs=epochs, **SETTINGS)
+    tuned, correct = finetune_seeds(specimen, sets.lessons, both, seeds, epochs=epochs, **SETTINGS | changes)
     here = len(sets.in_domain)
     return {"tuned": tuned, "in_domain": correct[:, :here], "challenge": correct[:, here:]}
 
@@ -66,7 +69,7 @@ def by_label(scores: Scores) -> Scores:
 def by_kind(scores: Scores) -> dict[str, float]:
     """Accuracy on the challenge by construction."""
     kinds = np.array(challenge_kinds(scores["challenge"].shape[-1]))
-    return {kind: float(scores["challenge"][..., kinds == kind].mean()) for kind in dict.fromkeys(kinds)}
+    return {str(kind): float(scores["challenge"][..., kinds == kind].mean()) for kind in dict.fromkeys(kinds)}
 
 
 def siamese(specimen: Specimen, sets: PairSets, lessons: int, seeds: Sequence[int]) -> Scores:

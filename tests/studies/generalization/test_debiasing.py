@@ -1,15 +1,19 @@
 """Siamese features, features of a classifier, and the projection that removes a superficial view."""
 
 import numpy as np
+import torch
 
 from bertology_utils.studies.generalization.debiasing import (
+    Siamese,
     linear_correct,
     siamese_features,
     superficial_features,
     without_superficial,
 )
 from bertology_utils.studies.generalization.planted import mixed_lessons
+from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.shortcuts import by_pair, overlap_pairs
+from bertology_utils.tuning.training import Classifier, batches, compared, finetune, pooled
 from bertology_utils.verdicts.claims import claim_by_id
 from bertology_utils.verdicts.judging import judge_claim, needed
 
@@ -19,6 +23,34 @@ def test_siamese_features_are_u_v_difference_and_product(tiny):
     u, v, difference, product = np.split(features, 4, axis=1)
     assert np.allclose(difference, np.abs(u - v)) and np.allclose(product, u * v)
     assert np.allclose(u[0], u[1], atol=1e-5)  # the same premise twice
+
+
+def alone(specimen, sentences) -> torch.Tensor:
+    """The plain definition: each sentence in an input of its own, and the mean of its pieces."""
+    found = []
+    for sentence in sentences:
+        inputs = model_inputs(specimen, encode_words(specimen, [sentence]))
+        found.append(pooled(specimen.encoder(**inputs).last_hidden_state, inputs, "mean"))
+    return torch.cat(found)
+
+
+@torch.no_grad()
+def test_sentences_of_a_trainable_siamese_encoder_never_meet(tiny):
+    pairs = overlap_pairs(12, biased=False)
+    for kind, apart in ((Siamese, True), (Classifier, False)):
+        reader = kind(tiny.encoder, 2, "pair", tiny.tokenizer.sep_token_id).eval()
+        plain = compared(alone(tiny, pairs.sentences), alone(tiny, pairs.pairs))
+        for rows, batch in batches(tiny, pairs, budget=60):
+            del batch["labels"]
+            assert torch.allclose(reader.features(**batch), plain[rows], atol=1e-5) == apart
+
+
+def test_a_siamese_encoder_is_trained_through_both_sentences(tiny):
+    pairs = overlap_pairs(24, biased=True)
+    run = finetune(tiny, pairs, pairs, kind=Siamese, pool="pair", epochs=1, budget=192)
+    before, after = dict(tiny.encoder.named_parameters()), dict(run.specimen.encoder.named_parameters())
+    moved = {name for name, own in after.items() if not torch.equal(own, before[name])}
+    assert any("layer.0" in name for name in moved) and run.features.shape == (24, 4 * tiny.width)
 
 
 def test_the_projection_removes_what_overlap_predicts_and_nothing_else():
