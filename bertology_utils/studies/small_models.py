@@ -19,6 +19,7 @@ from bertology_utils.studies.generalization import counter_examples, lessons, tw
 from bertology_utils.studies.layers import answering, causal_dependencies
 from bertology_utils.studies.mbert import (
     carried_over,
+    following,
     frozen_bottom,
     next_sentences,
     parallel_training,
@@ -64,6 +65,7 @@ MODULES = (
     parallel_training,
     carried_over,
     shared_words,
+    following,
     frozen_bottom,
     tuned_all_pairs,
     next_sentences,

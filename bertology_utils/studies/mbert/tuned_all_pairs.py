@@ -47,11 +47,13 @@ def maps(runs: Runs) -> Runs:
     return runs.map(lambda of: np.array([[of[f"{a}_{b}"].mean() for b in LANGUAGES] for a in LANGUAGES]))
 
 
-def beside(tuned: Runs, frozen: Runs) -> Runs:
-    """Spearman's correlation of the maps of tuned models and of frozen vectors over pairs of two languages, `rho`, and
-    its `p`, of the model and of untrained networks, whose maps are the means of theirs."""
-    sides = ((tuned.model, frozen.model), (all_pairs.averaged(tuned), all_pairs.averaged(frozen)))
-    return Runs(*(all_pairs.related(*maps)._asdict() for maps in sides))
+def beside(tuned: Runs, frozen: Runs) -> dict[str, all_pairs.Related]:
+    """Spearman's correlation, over pairs of two languages, of the maps of tuned models and of frozen vectors: of the
+    `model`, of `untrained` networks (the mean of their maps), and of what the model's maps have beyond theirs, `gain`.
+    """
+    model, blank = ((tuned.model, frozen.model), (all_pairs.averaged(tuned), all_pairs.averaged(frozen)))
+    gain = [own - other for own, other in zip(model, blank, strict=True)]
+    return {name: all_pairs.related(*maps) for name, maps in (("model", model), ("untrained", blank), ("gain", gain))}
 
 
 EXPERIMENTS = {"tags-tuned-in-each-language": one_by_one(of_seed, ASKED)}

@@ -77,5 +77,8 @@ def test_samples_become_maps_and_maps_that_agree_are_found() -> None:
 
     maps = tuned_all_pairs.maps(Runs(samples(planted), samples(noise), networks=2))
     assert np.allclose(maps.model, planted) and np.allclose(maps.twin, noise)
-    beside = tuned_all_pairs.beside(maps, Runs(planted + 0.2 * rng.normal(size=(10, 10)), planted, (planted,)))
-    assert beside.model["rho"] > 0.8 and beside.model["p"] < 0.01 and beside.twin["p"] > 0.05
+    alike = planted + 0.2 * rng.normal(size=(10, 10))
+    beside = tuned_all_pairs.beside(maps, Runs(alike, planted, (planted,)))
+    assert beside["model"].rho > 0.8 and beside["model"].p < 0.01 and beside["untrained"].p > 0.05
+    of_blanks = tuned_all_pairs.beside(replace(maps, twin=planted), Runs(alike, planted))
+    assert of_blanks["untrained"].rho > 0.99 and of_blanks["gain"].p > 0.05  # all that agrees is the untrained share
