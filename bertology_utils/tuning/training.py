@@ -212,8 +212,7 @@ def finetune(
     two factors of dodge2020finetuning. `adapters` is True (size 64) or a size; `masks` (encoder parameter name ->
     boolean) are applied first and held at zero; `head_first` trains the head alone before; `features` are those of a
     frozen encoder for train and test, where they are known; `kind` reads the encoder's states, and `objective` says
-    what is made small (`all_layers`, `smoothing`). AdamW with bias correction, or another `optimiser`; 10 % warm-up,
-    then linear decay to 0.
+    what is made small (`all_layers`, `smoothing`). AdamW, or another `optimiser`; 10 % warm-up, linear decay to 0.
     """
     rng = np.random.default_rng(seed if order_seed is None else order_seed)
     outputs = max(train.outputs, test.outputs)

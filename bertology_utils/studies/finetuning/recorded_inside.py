@@ -1,7 +1,6 @@
-"""The recorded rows `adapter sizes` and `layers read`, as figures show them: one column a seed.
+"""The recorded rows `adapter sizes` and `layers read`, as figures show them: NotAskable of fewer than three seeds.
 
-Depends on `recorded` for the lines and on `inside` for what they are of. Everything raises NotAskable where fewer than
-three seeds are recorded.
+Depends on `recorded` for the lines and on `inside` for what they are of.
 """
 
 import numpy as np

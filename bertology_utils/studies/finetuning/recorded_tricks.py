@@ -100,9 +100,10 @@ class Tricks(Recorded):
         order = sorted(gains, key=lambda way: -gains[way].mean())
         return {f"{way} ({self._time(way):.1f} ×)": gains[way] for way in order}
 
-    def by_size(self) -> dict[str, list[Measurement]]:
-        """{way: its score on topic at each number of examples}. Raises NotAskable as `conditions`."""
-        return {way: [mean_interval(self._on_topic(row, way)) for row in BY_SIZE] for way in SHOWN}
+    def by_size(self) -> dict[str, list[Measurement] | list[float]]:
+        """{way: mean score on topic at each number of examples}; of plain tuning with its interval."""
+        found = {way: [mean_interval(self._on_topic(row, way)) for row in BY_SIZE] for way in SHOWN}
+        return {way: own if way == PLAIN else [score.value for score in own] for way, own in found.items()}
 
     def told_by_size(self) -> dict[str, str]:
         """Seeds at each size, and, as `most_better`, ways whose gain over plain tuning, in points, is clear of zero."""
@@ -112,7 +113,7 @@ class Tricks(Recorded):
             gains = {way: mean_interval(100 * (self._on_topic(row, way) - plain)) for way in SHOWN[1:]}
             for word, clear in (("better", lambda own: own.low > 0), ("worse", lambda own: own.high < 0)):
                 chosen = sorted((way for way in gains if clear(gains[way])), key=lambda way: -gains[way].value)
-                found[f"{name}_{word}"] = ", ".join(f"{way} ({gains[way].value:+.1f})" for way in chosen) or "none"
+                found[f"{name}_{word}"] = ", ".join(f"{way} {gains[way]}" for way in chosen) or "none"
         return found
 
     def _on_topic(self, row: str, way: str) -> np.ndarray:

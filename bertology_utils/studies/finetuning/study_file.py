@@ -52,8 +52,7 @@ SIZED_ADAPTERS, LAYERS_READ = "adapter sizes", "layers read"  # tense on few sen
 STARTED = "many starts"  # runs on few sentences, scored early and at the end
 ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED, TRICKED, *BY_SIZE, STAGED, STARTED, SIZED_ADAPTERS, LAYERS_READ)
 TOLD = 16  # scores of a row that are printed
-# rows of `Plan.asked` test sentences
-FEW_ASKED = (LUCK, MOVED, TRICKED, *BY_SIZE, STAGED, STARTED, SIZED_ADAPTERS, LAYERS_READ)
+FEW_ASKED = (LUCK, MOVED, TRICKED, *BY_SIZE, STAGED, STARTED, SIZED_ADAPTERS, LAYERS_READ)  # `Plan.asked` of them
 
 
 @dataclass(frozen=True)

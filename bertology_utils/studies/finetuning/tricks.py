@@ -82,8 +82,7 @@ def tricks(specimen: Specimen, seed: int, size: int, test: int) -> Scores:
 def by_size(specimen: Specimen, seed: int, size: int, test: int) -> Scores:
     """`BY_SIZE` with `size` examples, which larger sizes have too, and as many steps at each size: `way`.
 
-    Averaged are the probabilities of runs whose start and order differ. What `tricks` says of the fewest examples is
-    not measured again.
+    Averaged are the probabilities of runs that differ in start and order. What `tricks` has is not measured again.
     """
     train, asked = examples(SIZED, size, seed), examples(SIZED, test, seed, "test")
     runs = [_tuned(specimen, train, asked, seed + 1000 * place, least=1).probabilities for place in range(AVERAGE_OF)]

@@ -168,10 +168,11 @@ def test_the_figure_by_size_and_its_sentence_show_what_was_planted(tiny) -> None
     shown, told = recorded.by_size(), recorded.told_by_size()
     assert tuple(shown) == SHOWN
     assert {len(points) for points in shown.values()} == {len(BY_SIZE)}
-    assert [point.seeds for point in shown["mixout"]] == [10] * len(BY_SIZE)
-    assert told["fewest_better"].startswith("mixout (+") and "," not in told["fewest_better"]
+    assert [point.seeds for point in shown["plain"]] == [10] * len(BY_SIZE)
+    assert shown["adapters"] == pytest.approx([0.8, 0.9, 0.9], abs=0.02)
+    assert told["fewest_better"].startswith("mixout ") and told["fewest_better"].count("[") == 1
     assert told["seeds"] == "10, 10, 10" and told["fewest_worse"] == "none"
-    assert told["most_better"].startswith("adapters (+") and told["most_worse"].startswith("SMART (-")
+    assert told["most_better"].startswith("adapters ") and told["most_worse"].startswith("SMART -")
 
 
 def test_other_weights_are_not_asked(tiny) -> None:
