@@ -190,7 +190,7 @@ def way(runs: Runs, start: str) -> np.ndarray:
 
 
 def drawn(ends: Mapping[str, Ends], steps: int, claim: str, caption: str) -> Figure:
-    """The planes of some starts beside each other, `steps` points along each axis, start and end marked."""
+    """The planes of some starts, one above the other, `steps` points along each axis, start and end marked."""
     alphas, betas = np.linspace(-1, 3, steps), np.linspace(-2, 2, steps)
     losses = {name: own.surface(alphas, betas) for name, own in ends.items()}
     rims = {name: own.line(own.end, own.end, [0])[0] + RISE for name, own in ends.items()}
