@@ -150,8 +150,17 @@ def learnt_gain(scores: Mapping[str, np.ndarray]) -> Measurement:
     return _difference(*(100 * (scores[arm] - scores[untrained(arm)])[1:].mean(0) for arm in ARMS))
 
 
+def learnt_apart(scores: Mapping[str, np.ndarray]) -> Measurement:
+    """What learning adds where no word is shared, in points, over seeds: the mean of layers 1 to L, minus untrained."""
+    gains = 100 * (scores["apart"] - scores[untrained("apart")])[1:].mean(0)
+    interval = stats.ttest_1samp(gains, 0).confidence_interval(LEVEL)
+    return Measurement(
+        float(gains.mean()), float(interval.low), float(interval.high), n=1, seeds=len(gains), unit=" points"
+    )
+
+
 def told(measure: str, scores: Mapping[str, np.ndarray]) -> str:
-    """What shared words add to a measure, and whether they add more than they give untrained copies, in words."""
+    """What learning adds without a shared word and what shared words add, also beyond untrained copies, in words."""
     learnt = learnt_gain(scores)
     if learnt.low > 0:
         judged = "learning gains from them"
@@ -160,8 +169,8 @@ def told(measure: str, scores: Mapping[str, np.ndarray]) -> str:
     else:
         judged = "whether learning gains from them stays open"
     return (
-        f"Shared words add {gain(scores)} to {measure}, averaged over the blocks. Beyond what they add to untrained "
-        f"copies, this is {learnt}: {judged}."
+        f"Without one shared word, learning adds {learnt_apart(scores)} to {measure}, averaged over the blocks. Shared "
+        f"words add {gain(scores)}. Beyond what they add to untrained copies, this is {learnt}: {judged}."
     )
 
 

@@ -101,3 +101,12 @@ def test_the_embedded_models_say_what_they_score_here(monkeypatch):
 def test_lines_are_arms_and_their_untrained_copies():
     scores = {name: np.full((3, 2), i) for i, name in enumerate((*pair.ARMS, *map(pair.untrained, pair.ARMS)))}
     assert pair.recorded_lines("share", scores).table["overlapping, untrained"].tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize(("planted", "found"), [(0.3, True), (0.0, False)])
+def test_what_is_learnt_without_a_shared_word_leads_untrained_copies(planted, found):
+    rng = np.random.default_rng(1)
+    blank = rng.random((3, 5))
+    scores = {"apart": blank + planted + 0.02 * rng.standard_normal((3, 5)), pair.untrained("apart"): blank}
+    learnt = pair.learnt_apart(scores)
+    assert (learnt.low > 0) == found and learnt.low < 100 * planted < learnt.high
