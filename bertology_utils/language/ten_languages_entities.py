@@ -9,17 +9,10 @@ beside ordinary places alone. Names, nouns and verbs belong to one split.
 from collections.abc import Sequence
 from random import Random
 
+from bertology_utils.errors import BertologyError
+from bertology_utils.language import ten_languages as ten
 from bertology_utils.language.lexicon import require_split
-from bertology_utils.language.ten_languages import (
-    LANGUAGES,
-    THINGS,
-    VERBS,
-    Meaning,
-    ParallelSentence,
-    Token,
-    concepts,
-    sentence,
-)
+from bertology_utils.language.ten_languages import Meaning, ParallelSentence, Token, concepts
 
 PERSON, PLACE, OTHER, STOP = "PER", "LOC", "O", "PUNCT"
 CAPITALS, ARTICLES = "capitals", "articles"
@@ -31,8 +24,8 @@ ENTITIES = {"subject": PERSON, "place": PLACE}
 def draw_meaning(rng: Random, split: str, person: str, place: str) -> Meaning:
     """Somebody of the group `person` (name or person) at a `place` (city or place) does something, or to a thing."""
     who, where = (rng.choice(concepts(*group, split)) for group in (("nouns", [person]), ("places", [place])))
-    adverb, goal = rng.choice((*concepts("adverbs", ["time"]), "", "")), rng.choice(("", rng.choice(THINGS)))
-    groups = [goal, "thing"] if goal else VERBS["person"]
+    adverb, goal = rng.choice((*concepts("adverbs", ["time"]), "", "")), rng.choice(("", rng.choice(ten.THINGS)))
+    groups = [goal, "thing"] if goal else ten.VERBS["person"]
     verb = rng.choice(concepts("verbs", dict.fromkeys(groups), split))
     thing = rng.choice(concepts("nouns", [goal], split)) if goal else ""
     return Meaning(who, verb=verb, object=thing, place=where, adverb=adverb)
@@ -44,18 +37,20 @@ def entity_corpus(
     """`n` meanings in ten languages, with PER, LOC, O and PUNCT in place of `upos`; row i translates row i.
 
     Of four rows, two have a person's name and two a city, in all combinations. `without` names the cues that are taken
-    away, of the same meanings. Raises BertologyError for an unknown split.
+    away, of the same meanings. Raises BertologyError for an unknown split or more than 2,000 sentences.
     """
     require_split(split)
+    if not 0 < n <= 2000:
+        raise BertologyError(f"The grammar makes 1 to 2,000 sentences with names, not {n}.")
     rng, drawn = Random(f"entities-{split}-{seed}"), {}
     while len(drawn) < n:
         groups = ("name", "person")[len(drawn) % 2], ("city", "place")[len(drawn) // 2 % 2]
         drawn.setdefault(draw_meaning(rng, split, *groups))
-    return {code: [_row(i, meaning, code, without) for i, meaning in enumerate(drawn)] for code in LANGUAGES}
+    return {code: [_row(i, meaning, code, without) for i, meaning in enumerate(drawn)] for code in ten.LANGUAGES}
 
 
 def _row(identity: int, meaning: Meaning, code: str, without: Sequence[str]) -> ParallelSentence:
-    tokens = sentence(meaning, code)
+    tokens = ten.sentence(meaning, code)
     if ARTICLES in without:
         tokens = [_without_article(code, t) for t in tokens if t.upos != "DET" and t.form not in BESIDE_NOUNS]
     words = [_without_capitals(code, t.form) if CAPITALS in without else t.form for t in tokens]

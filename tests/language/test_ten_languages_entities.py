@@ -81,8 +81,10 @@ def test_gender_of_a_name_is_that_of_its_verb():
         assert set(kinds) == {"m", "f"} and all(a == b for a, b in list(pairwise(kinds))[::2])
 
 
-def test_the_other_corpus_has_no_names_and_an_unknown_split_is_refused():
+def test_the_other_corpus_has_no_names_and_what_cannot_be_made_is_refused():
     assert not {"PROPN"} & {tag for rows in parallel_corpus(300).values() for row in rows for tag in row.upos}
     assert [token.upos for token in sentence(BOTH, "en")].count("PROPN") == 2
     with pytest.raises(BertologyError, match="split"):
         entity_corpus(4, "dev")
+    with pytest.raises(BertologyError, match="1 to 2,000"):
+        entity_corpus(0)
