@@ -123,6 +123,12 @@ def concepts(category: str, groups: Sequence[str], split: str | None = None) -> 
     return [concept for group in groups for concept in list(_lexicon()[category][group])[start::step]]
 
 
+@cache
+def names() -> frozenset[str]:
+    """The concepts that are names, of persons and of cities; `draw_meaning` has none of them."""
+    return frozenset((*concepts("nouns", ["name"]), *concepts("places", ["city"])))
+
+
 def gender(code: str, noun: str) -> str:
     """m, f or n; empty in languages without gender."""
     return _entries("nouns")[noun][code].gender
@@ -203,7 +209,9 @@ def article(code: str, gender: str, case: str = "nominative", plural: bool = Fal
 def noun_phrase(
     code: str, noun: str, adjective: str, role: str, case: str = "nominative", plural: bool = False
 ) -> list[Token]:
-    """A definite noun, with an adjective where there is one (singular only)."""
+    """A definite noun, with an adjective where there is one (singular only); of a person's name the nominative."""
+    if noun in names():
+        return [Token(noun_form(code, noun), "PROPN", role)]
     kind = gender(code, noun)
     prefix = "ال" if code == "ar" else ""
     head = [Token(prefix + noun_form(code, noun, case, plural), "NOUN", role)]
@@ -227,10 +235,10 @@ def verb_phrase(code: str, verb: str, subject: str, plural: bool = False) -> lis
 
 def place_phrase(code: str, place: str) -> list[Token]:
     """Where it happens; of two adpositions (Chinese) the first one translates the others'."""
-    tokens: list[Token] = []
+    tokens, head = list[Token](), "PROPN" if place in names() else "NOUN"
     for form in _entries("places")[place][code].forms:
-        upos = "ADP" if form in ADPOSITIONS else "DET" if form in PLACE_ARTICLES else "NOUN"
-        role = {"ADP": "place adposition", "DET": "place article", "NOUN": "place"}[upos]
+        upos = "ADP" if form in ADPOSITIONS else "DET" if form in PLACE_ARTICLES else head
+        role = {"ADP": "place adposition", "DET": "place article", head: "place"}[upos]
         tokens.append(Token(form, upos, "" if role in [t.role for t in tokens] else role))
     return tokens
 

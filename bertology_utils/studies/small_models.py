@@ -19,6 +19,7 @@ from bertology_utils.studies.generalization import counter_examples, lessons, tw
 from bertology_utils.studies.layers import answering, causal_dependencies
 from bertology_utils.studies.mbert import (
     carried_over,
+    entities,
     following,
     frozen_bottom,
     next_sentences,
@@ -66,6 +67,7 @@ MODULES = (
     carried_over,
     shared_words,
     following,
+    entities,
     frozen_bottom,
     tuned_all_pairs,
     next_sentences,

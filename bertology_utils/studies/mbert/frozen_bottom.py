@@ -40,6 +40,7 @@ class Tagged:
 
     encodings: Sequence[Encoding]
     labels: Sequence[Tensor]
+    tags: Sequence[str] = TAGS
 
     def batch(self, specimen: Specimen, rows: Sequence[int]) -> tuple[dict[str, Tensor], Tensor, Tensor]:
         """Inputs, the averaging matrix of words, and their labels (sentences, words), of some sentences."""
@@ -49,11 +50,16 @@ class Tagged:
         return inputs, word_matrix(encodings, inputs["input_ids"].shape[1]), labels
 
 
-def tagged(specimen: Specimen, sentences: Sequence[ParallelSentence], tags: Sequence[str] = TAGS) -> Tagged:
-    """Sentences of a corpus for the tagger; of other words than those of some `tags` nothing is asked."""
-    numbers = {tag: number if tag in tags else IGNORED for number, tag in enumerate((*TAGS, parallel.STOP))}
+def tagged(
+    specimen: Specimen,
+    sentences: Sequence[ParallelSentence],
+    asked: Sequence[str] | None = None,
+    tags: Sequence[str] = TAGS,
+) -> Tagged:
+    """Sentences of a corpus for a tagger of some tags; of words whose tag is not `asked`, if any are, nothing is."""
+    numbers = {tag: n if tag in (asked or tags) else IGNORED for n, tag in enumerate((*tags, parallel.STOP))}
     labels = [torch.tensor([numbers[tag] for tag in sentence.upos]) for sentence in sentences]
-    return Tagged(encode_words(specimen, [sentence.words for sentence in sentences]), labels)
+    return Tagged(encode_words(specimen, [sentence.words for sentence in sentences]), labels, tags)
 
 
 def narrowed(specimen: Specimen, texts: Mapping[str, Tagged]) -> tuple[Specimen, dict[str, Tagged]]:
@@ -76,9 +82,9 @@ def narrowed(specimen: Specimen, texts: Mapping[str, Tagged]) -> tuple[Specimen,
 class Tagger(nn.Module):
     """A copy of an encoder, frozen as the arm says, and a linear layer on the means of each word's pieces."""
 
-    def __init__(self, encoder: nn.Module, arm: str, seed: int) -> None:
+    def __init__(self, encoder: nn.Module, arm: str, seed: int, tags: int = len(TAGS)) -> None:
         super().__init__()
-        self.encoder, self.head = deepcopy(encoder), nn.Linear(encoder.config.hidden_size, len(TAGS))
+        self.encoder, self.head = deepcopy(encoder), nn.Linear(encoder.config.hidden_size, tags)
         nn.init.normal_(self.head.weight, std=INIT_DEVIATION, generator=torch.Generator().manual_seed(seed))
         nn.init.zeros_(self.head.bias)
         layers = encoder_layers(self.encoder)
@@ -94,10 +100,10 @@ class Tagger(nn.Module):
         return logits.argmax(-1), loss
 
 
-def tune(specimen: Specimen, text: Tagged, arm: str, rate: float, seed: int) -> Tagger:
-    """A tagger, fine-tuned on a text."""
-    tagger, rng = Tagger(specimen.encoder, arm, seed), np.random.default_rng(seed)
-    plan = [rows for _ in range(EPOCHS) for rows in shuffled_rows(specimen, text.encodings, rng, BUDGET)]
+def tune(specimen: Specimen, text: Tagged, arm: str, rate: float, seed: int, epochs: int = 0) -> Tagger:
+    """A tagger, fine-tuned on a text; for `EPOCHS` where no other number is given."""
+    tagger, rng = Tagger(specimen.encoder, arm, seed, len(text.tags)), np.random.default_rng(seed)
+    plan = [rows for _ in range(epochs or EPOCHS) for rows in shuffled_rows(specimen, text.encodings, rng, BUDGET)]
     parts = {rate: tagger.encoder, HEAD * rate: tagger.head}
     groups = [{"params": trainable(part), "lr": own} for own, part in parts.items()]
     feed = iter(plan)
@@ -106,11 +112,17 @@ def tune(specimen: Specimen, text: Tagged, arm: str, rate: float, seed: int) -> 
 
 
 @torch.no_grad()
+def answers(tagger: Tagger, specimen: Specimen, text: Tagged) -> tuple[Tensor, Tensor, Tensor]:
+    """The tags that a text's words get, those that they have, (words,) each, and the loss in nats a word."""
+    batch = text.batch(specimen, range(len(text.labels)))
+    (told, loss), asked = tagger(*batch), batch[-1] != IGNORED
+    return told[asked], batch[-1][asked], loss
+
+
 def ask(tagger: Tagger, specimen: Specimen, text: Tagged) -> tuple[float, float]:
     """The share of a text's words that get their tag, and the loss in nats a word."""
-    batch = text.batch(specimen, range(len(text.labels)))
-    told, loss = tagger(*batch)
-    return float((told == batch[-1])[batch[-1] != IGNORED].float().mean()), float(loss)
+    told, gold, loss = answers(tagger, specimen, text)
+    return float((told == gold).float().mean()), float(loss)
 
 
 def across(right: parallel.ByLanguage) -> float:
