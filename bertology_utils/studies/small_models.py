@@ -34,6 +34,7 @@ from bertology_utils.studies.training import (
     batch_ladder,
     document_tasks,
     entity_inputs,
+    equal_cost,
     in_turn,
     knowledge,
     label_inputs,
@@ -43,6 +44,7 @@ from bertology_utils.studies.training import (
     purposes_of_words,
     roles,
     rungs,
+    text_and_scores,
 )
 
 PATH = recorded_arms.PATH
@@ -51,6 +53,8 @@ MODULES = (
     causal_dependencies,
     answering,
     more_seeds,
+    equal_cost,
+    text_and_scores,
     landscape,
     batch_ladder,
     purposes,
