@@ -115,7 +115,8 @@ def told(runs: Runs) -> str:
     ends = ((name, *(runs.model[f"{name}_{step}"].mean() for step in (0, after))) for name in TASKS)
     ways = [f"{name} from {start:.1%} to {end:.1%}" for name, start, end in ends]
     last = {name: gain(runs, name, before, after, len(MEASURES)) for name in MEASURES}
-    points = ((name, *(100 * end for end in (last[name].value, last[name].low, last[name].high))) for name in TASKS)
+    numbers = {name: (last[name].value, last[name].low, last[name].high) for name in TASKS}
+    points = ((name, *(round(100 * end, 1) + 0.0 for end in own)) for name, own in numbers.items())  # no -0.0
     added = " and ".join(f"{value:+.1f} points [{low:+.1f}, {high:+.1f}] ({name})" for name, value, low, high in points)
     helped = [f"{name}: {', '.join(map(str, own)) or 'none'}" for name, own in clear_doublings(runs).items()]
     return (
