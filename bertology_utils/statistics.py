@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
-from bertology_utils.estimation import Linear, estimate
+from bertology_utils.estimation import ALPHA, Linear, estimate
 from bertology_utils.samples import as_samples, is_binary
 
 LEVEL = 0.95
@@ -53,12 +53,15 @@ def short_ends(low: float, high: float, sign: str = "") -> tuple[str, str]:
     return format(low, f"{sign}.{places}f"), format(high, f"{sign}.{places}f")
 
 
-def mean_interval(samples: np.ndarray, unit: str = "") -> Measurement:
-    """Mean of a sample, `(items,)` or `(seeds, items)`, with its interval."""
+def mean_interval(samples: np.ndarray, unit: str = "", comparisons: int = 1) -> Measurement:
+    """Mean of a sample, `(items,)` or `(seeds, items)`, with its interval.
+
+    comparisons: of how many intervals, which then hold together at 95 % (Bonferroni), this is one.
+    """
     array = as_samples({"x": samples})["x"]
     seeds, n = (len(array) if array.ndim == 2 else 1), (array.shape[-1] if array.ndim else 1)
-    found = estimate(Linear(float(array.mean()), {"x": 1.0}), {"x": array})
-    return Measurement(found.value, found.low(), found.high(), n, seeds, unit)
+    found, alpha = estimate(Linear(float(array.mean()), {"x": 1.0}), {"x": array}), ALPHA / comparisons
+    return Measurement(found.value, found.low(alpha), found.high(alpha), n, seeds, unit)
 
 
 def stratified_mean(groups: Sequence[np.ndarray]) -> Measurement:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bertology_utils.samples import census
 from bertology_utils.statistics import mean_interval, short, short_ends, stratified_mean
@@ -19,6 +20,13 @@ def test_seeds_that_differ_widen_the_interval_as_student_says():
     rng = np.random.default_rng(0)
     found = [mean_interval(rng.normal(1, 2, (3, 1)) + rng.normal(0, 0.1, (3, 50))) for _ in range(800)]
     assert 0.93 < np.mean([m.low <= 1.0 <= m.high for m in found]) < 0.98
+
+
+def test_intervals_that_hold_together_are_bonferronis():
+    seeds = np.random.default_rng(0).normal(1, 2, (6, 1))
+    reach = stats.t.ppf(1 - 0.05 / 2 / 7, 5) * seeds.std(ddof=1) / 6**0.5
+    m = mean_interval(seeds, comparisons=7)
+    assert (m.low, m.high) == pytest.approx((seeds.mean() - reach, seeds.mean() + reach))
 
 
 def test_wilson_for_zeros_and_ones():

@@ -179,6 +179,11 @@ def macs(architecture: str) -> int:
     return count_macs(build(architecture))
 
 
+def training_operations(parameters: float, tokens: float) -> float:
+    """Floating-point operations of pre-training, by the rule of thumb 6 N D: two forward, four backward a weight."""
+    return 6 * parameters * tokens
+
+
 # ---------------------------------------------------------------- compression factors
 
 

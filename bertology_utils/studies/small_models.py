@@ -35,6 +35,7 @@ from bertology_utils.studies.training import (
     batch_ladder,
     document_tasks,
     entity_inputs,
+    equal_cost,
     in_turn,
     knowledge,
     label_inputs,
@@ -44,6 +45,7 @@ from bertology_utils.studies.training import (
     purposes_of_words,
     roles,
     rungs,
+    text_and_scores,
 )
 
 PATH = recorded_arms.PATH
@@ -52,6 +54,8 @@ MODULES = (
     causal_dependencies,
     answering,
     more_seeds,
+    equal_cost,
+    text_and_scores,
     landscape,
     batch_ladder,
     purposes,

@@ -327,11 +327,6 @@ def parameter_formula(layers: int, width: int, vocabulary: int = 30522, position
     }
 
 
-def training_operations(parameters: float, tokens: float) -> float:
-    """Floating-point operations of pre-training, by the rule of thumb 6 N D: two forward, four backward a weight."""
-    return 6 * parameters * tokens
-
-
 def operations_per_second(specimen: Specimen, sentences: Sequence[Sequence[str]]) -> float:
     """How fast this machine runs the blocks forward, in floating-point operations a second (2 N a token).
 

@@ -5,8 +5,8 @@ Depends on `anatomy` (the formula) and `accounting` (counts of models that hold 
 
 from collections.abc import Mapping
 
-from bertology_utils.compression.accounting import counts
-from bertology_utils.studies.overview.anatomy import parameter_formula, training_operations
+from bertology_utils.compression.accounting import counts, training_operations
+from bertology_utils.studies.overview.anatomy import parameter_formula
 
 SIZES = {"bert-base": (12, 768), "bert-large": (24, 1024)}
 TOKENS = 1e6 * 256 * 512  # a million steps of full batches: an upper bound, for most steps read shorter inputs
