@@ -163,11 +163,11 @@ def told(measure: str, scores: Mapping[str, np.ndarray]) -> str:
     """What learning adds without a shared word and what shared words add, also beyond untrained copies, in words."""
     learnt = learnt_gain(scores)
     if learnt.low > 0:
-        judged = "learning gains from them"
+        judged = "learning adds more with them"
     elif learnt.high < 0:
-        judged = "learning loses by them"
+        judged = "learning adds less with them, since untrained copies find shared words as well"
     else:
-        judged = "whether learning gains from them stays open"
+        judged = "whether learning adds more with them stays open"
     return (
         f"Without one shared word, learning adds {learnt_apart(scores)} to {measure}, averaged over the blocks. Shared "
         f"words add {gain(scores)}. Beyond what they add to untrained copies, this is {learnt}: {judged}."

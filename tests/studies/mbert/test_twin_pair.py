@@ -82,7 +82,7 @@ def test_what_untrained_copies_gain_as_well_was_not_learnt():
     assert pair.gain(scores).low > 0 and abs(pair.learnt_gain(scores).value) < 1
 
 
-@pytest.mark.parametrize(("learnt", "word"), [(0.5, "gains from"), (-0.5, "loses by"), (0.0, "stays open")])
+@pytest.mark.parametrize(("learnt", "word"), [(0.5, "adds more"), (-0.5, "adds less"), (0.0, "stays open")])
 def test_it_is_told_whether_learning_gains_from_shared_words(learnt, word):
     noise = 0.01 * np.random.default_rng(0).random((4, 3, 3))
     scores = dict(zip((*pair.ARMS, *map(pair.untrained, pair.ARMS)), noise, strict=True))
