@@ -1,6 +1,6 @@
 """What in a small model does transfer to a twin without shared words need? One thing is changed at a time.
 
-Depends on `shared_words` (what a seed reads and is asked), `crosslingual` (tags), `tiny_pretraining` and `figures`.
+Depends on `shared_words` (what a seed reads and is asked), `crosslingual` (tags) and `tiny_pretraining`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +13,12 @@ from torch import Tensor
 
 from bertology_utils.activations import sentence_vectors
 from bertology_utils.estimation import ALPHA, Linear, estimate
-from bertology_utils.figures import Figure
-from bertology_utils.figures.dots import Dots, dots
 from bertology_utils.models import Specimen
 from bertology_utils.runs import Runs
 from bertology_utils.samples import per_seed
+from bertology_utils.statistics import Measurement
 from bertology_utils.studies.mbert import crosslingual, shared_words
-from bertology_utils.studies.mbert.shared_words import RECIPE, Seed
+from bertology_utils.studies.mbert.shared_words import Seed
 from bertology_utils.text import Encoding, of_segments
 from bertology_utils.tuning import tiny_pretraining as tiny
 from bertology_utils.tuning.mlm_training import endless_batches, mlm_losses
@@ -37,13 +36,6 @@ CHANGES: Mapping[str, Mapping[str, int]] = {
     OWN_POSITIONS: {},
 }
 """What each arm has else than the base, whose recipe is that of `shared_words`."""
-HEADINGS = {
-    f"depth ({RECIPE.layers} in the base)": 3,
-    f"heads ({RECIPE.heads})": 2,
-    f"width ({RECIPE.width})": 2,
-    "positions (shared)": 1,
-}
-"""Over how many of the changes, in their order, each stands."""
 MEASURES = {"tags": "tags right", "found": "translations found"}
 TWIN = TwinLanguage()
 
@@ -114,7 +106,7 @@ def guessed(own: Seed) -> float:
 # ---------------------------------------------------------------- what was recorded
 
 
-def differences(runs: Runs, kind: str) -> dict[str, Dots]:
+def differences(runs: Runs, kind: str) -> dict[str, Measurement]:
     """How many points each change is ahead of the base in a measure, seed by seed.
 
     The intervals of all measures hold together: each is as wide as so many comparisons need (Bonferroni).
@@ -123,20 +115,8 @@ def differences(runs: Runs, kind: str) -> dict[str, Dots]:
     for name in CHANGES:
         ahead = per_seed(100 * (runs.model[f"{kind}_{name}"] - runs.model[f"{kind}_{BASE}"])[:, 0])
         sure = estimate(Linear(float(ahead.mean()), {"ahead": 1.0}), {"ahead": ahead})
-        low, high = sure.low(alpha), sure.high(alpha)
-        found[name] = Dots(np.asarray(ahead)[:, 0], sure.value, low, high, low > 0 or high < 0)
+        found[_words(name)] = Measurement(sure.value, sure.low(alpha), sure.high(alpha), 1, len(ahead), " points")
     return found
-
-
-def difference_dots(runs: Runs, caption: str) -> Figure:
-    """A row a change, a panel a measure, a small dot a seed."""
-    names = iter(map(_words, CHANGES))
-    groups = {heading: [next(names) for _ in range(count)] for heading, count in HEADINGS.items()}
-    panels = {
-        f"{words}, points": {_words(name): row for name, row in differences(runs, kind).items()}
-        for kind, words in MEASURES.items()
-    }
-    return dots(groups, panels, caption=caption)
 
 
 def told(runs: Runs) -> str:
@@ -146,21 +126,26 @@ def told(runs: Runs) -> str:
         f"the commonest tag alone gets {runs.model['majority'].mean():.0%} of the words right."
     ]
     for kind, words in MEASURES.items():
-        rows, base = differences(runs, kind), runs.model[f"{kind}_{BASE}"].mean()
+        base, rows = runs.model[f"{kind}_{BASE}"].mean(), differences(runs, kind).items()
         blank = [runs.twin[f"{kind}_{name}"].mean() for name in (BASE, *CHANGES)]
         said.append(f"{words.capitalize()}: {base:.0%} by the base, {min(blank):.0%} to {max(blank):.0%} untrained.")
         told_of = {
-            "Fewer with": [_moved(runs, name, row) for name, row in rows.items() if row.high < 0],
-            "More with": [_moved(runs, name, row) for name, row in rows.items() if row.low > 0],
-            "Not told apart from the base:": [_words(name) for name, row in rows.items() if not row.clear],
+            "Fewer with": [_moved(name, row) for name, row in rows if row.high < 0],
+            "More with": [_moved(name, row) for name, row in rows if row.low > 0],
+            "Not told apart from the base:": [name for name, row in rows if row.low <= 0 <= row.high],
         }
         said += [f"{opening} {', '.join(names)}." for opening, names in told_of.items() if names]
+    losses = {name: runs.model[f"loss_{name}"].mean() for name in (BASE, *CHANGES)}
+    least, most = (choose(losses, key=losses.get) for choose in (min, max))
+    said.append(
+        f"A masked word costs the base {losses[BASE]:.2f} nats, and from {losses[least]:.2f} ({_words(least)}) to "
+        f"{losses[most]:.2f} ({_words(most)})."
+    )
     return " ".join(said)
 
 
-def _moved(runs: Runs, name: str, row: Dots) -> str:
-    loss = runs.model[f"loss_{name}"].mean() - runs.model[f"loss_{BASE}"].mean()
-    return f"{_words(name)} ({row.mean:+.0f} points, {row.low:+.0f} to {row.high:+.0f}; loss {loss:+.2f} nats)"
+def _moved(name: str, row: Measurement) -> str:
+    return f"{name} ({row.value:+.0f} points, {row.low:+.0f} to {row.high:+.0f})"
 
 
 def _words(name: str) -> str:
