@@ -45,7 +45,10 @@ class Packed:
 
 
 def pack(batches: Sequence[Batch]) -> Packed:
-    """Batches (sentences, longest) of several models, each padded in its own way, as one `Packed`."""
+    """Batches (sentences, longest) of several models, each padded in its own way, as one `Packed`.
+
+    Pieces lie at the `position_ids` of the batches, which are counted where they have none.
+    """
     pad = nn.utils.rnn.pad_sequence
     masks = [batch["attention_mask"].bool() for batch in batches]
     places = [mask.nonzero() for mask in masks]  # (pieces, 2): sentence, position
@@ -54,7 +57,8 @@ def pack(batches: Sequence[Batch]) -> Packed:
         return pad([batch[key][mask] for batch, mask in zip(batches, masks, strict=True)], True, fill)
 
     labels = flat("labels", IGNORED)
-    positions = pad([place[:, 1] for place in places], True)
+    counted = pad([place[:, 1] for place in places], True)
+    positions = flat("position_ids") if "position_ids" in batches[0] else counted
     length, longest = positions.shape[1], max(mask.shape[1] for mask in masks)
     rows, back = _rows(masks, places, length, longest)
     targets, chosen, weights = _targets(labels, pad([place[:, 0] for place in places], True), masks)

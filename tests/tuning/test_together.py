@@ -43,6 +43,15 @@ def test_the_losses_are_those_of_each_model(three, batches):
     assert torch.allclose(losses, torch.stack(alone), atol=1e-5)
 
 
+def test_positions_that_a_batch_brings_are_read(three, batches):
+    moved = [b | {"position_ids": torch.arange(b["labels"].shape[1]).expand_as(b["labels"]) + 30} for b in batches]
+    stack, packed = Stack([s.model for s in three]), pack(moved)
+    losses = stack.masked_losses(stack.hidden(packed), packed)
+    alone = [masked_loss(s.model, batch).mean() for s, batch in zip(three, moved, strict=True)]
+    assert torch.allclose(losses, torch.stack(alone), atol=1e-5)
+    assert not torch.allclose(losses, stack.masked_losses(stack.hidden(pack(batches)), pack(batches)), atol=1e-5)
+
+
 def test_the_first_pieces_are_the_classifying_ones(three, batches):
     packed = pack(batches)
     for ids, firsts, batch in zip(packed.ids, packed.firsts, batches, strict=True):

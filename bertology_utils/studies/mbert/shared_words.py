@@ -42,11 +42,10 @@ class Seed:
     def sharing(self) -> TwinLanguage:
         return twin_language(self.english, SHARED, seed=self.seed)
 
-    @property
-    def untrained(self) -> Specimen:
+    def untrained(self, recipe: BilingualRecipe) -> Specimen:
         """Over both languages, `padded` as those of all seeds."""
         words = sorted({word for sentence in self.sentences for word in sentence.words})
-        return tiny_specimen(padded([*words, *map(shift_word, words)], 2 * WORDS), RECIPE, self.seed)
+        return tiny_specimen(padded([*words, *map(shift_word, words)], 2 * WORDS), recipe, self.seed)
 
     def text(self, language: TwinLanguage) -> list[Sequence[str]]:
         return [*self.english, *map(language.translate, self.english)]
@@ -77,8 +76,8 @@ def shared_words(seeds: Sequence[int]) -> Runs:
     sides: tuple[dict, dict] = ({}, {})
     for name, twins in languages.items():
         pairs = list(zip(own, twins, strict=True))
-        blank = [one.untrained for one in own]
-        trained = tiny.train_each([one.untrained for one in own], [o.text(t) for o, t in pairs], RECIPE, seeds)
+        blank, fresh = ([one.untrained(RECIPE) for one in own] for _ in range(2))
+        trained = tiny.train_each(fresh, [o.text(t) for o, t in pairs], RECIPE, seeds)
         for side, models in zip(sides, (trained, blank), strict=True):
             side[name] = per_seed([o.tagged(m, t) for m, (o, t) in zip(models, pairs, strict=True)])
     majority = per_seed([one.guessed for one in own])

@@ -40,6 +40,6 @@ def test_only_words_that_no_twin_shares_are_asked(small):
 def test_a_seed_has_words_twins_and_weights_of_its_own(small):
     first, second = (shared_words.Seed(seed) for seed in SEEDS)
     assert first.english != second.english and first.sharing.shared != second.sharing.shared
-    assert len(first.untrained.tokenizer) == len(second.untrained.tokenizer)
-    weights = [one.untrained.model.state_dict()["cls.predictions.transform.dense.weight"] for one in (first, second)]
-    assert not np.allclose(*weights)
+    models = [one.untrained(shared_words.RECIPE) for one in (first, second)]
+    assert len({len(model.tokenizer) for model in models}) == 1
+    assert not np.allclose(*(m.model.state_dict()["cls.predictions.transform.dense.weight"] for m in models))
