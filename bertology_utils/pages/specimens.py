@@ -113,7 +113,14 @@ def _model(root: Path, name: str) -> dict[str, object]:
         "parameters": families.parameters(name, root),
         "bytes": (folder / "model.safetensors").stat().st_size,
         "loss": families.held_out_loss(name, root),
+        "read": _amounts(root, name),
     }
+
+
+def _amounts(root: Path, name: str) -> list[dict[str, float]]:
+    """Of each corpus the words that were read and how many times over; empty where a model's record has none."""
+    *_, last = [{}, *families.evaluations(name, root)]
+    return list(last.get("amounts", {}).values())
 
 
 def by_accuracy(scores: pd.DataFrame, model: str = "") -> list[str]:

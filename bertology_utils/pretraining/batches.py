@@ -136,6 +136,25 @@ class Batches:
         weights = smoothed_weights([len(self.train[name].text) for name in chosen], smoothing)
         return [dict(zip(chosen, weights, strict=True)).get(name, 0.0) for name in self.train]
 
+    def amounts_read(self, tokenizer: Tokenizer, pieces: int) -> dict[str, dict[str, float]]:
+        """Of each corpus that a phase reads: the `words` read, and how many `times` over; `pieces` are read in all.
+
+        Words are pieces that begin with a letter or digit and continue none, so that *don't* has two.
+        """
+        begins = np.zeros(self.special.vocabulary_size, dtype=bool)
+        for piece, place in tokenizer.get_vocab().items():
+            begins[place] = piece[:1].isalnum()
+        drawn = np.array([phase.steps * normalised(self.weights(phase)) for phase in self.config.phases]).sum(0)
+        shares = zip(self.train.items(), normalised(drawn), strict=True)
+        return {
+            name: {
+                "words": share * pieces * float(begins[corpus.text].mean()),
+                "times": share * pieces / len(corpus.text),
+            }
+            for (name, corpus), share in shares
+            if share > 0
+        }
+
     def _packing(self, phase: Phase) -> Packing:
         pairs = tuple(name for name in self.config.objectives_of(phase) if name in PAIR_TASKS)
         config = self.config
@@ -247,3 +266,8 @@ def equal_parts(lengths: Sequence[int], parts: int) -> np.ndarray:
     steps = np.arange(parts - 1)
     cuts = np.maximum.accumulate(np.maximum(cuts, 1) - steps) + steps
     return np.array([0, *np.minimum(cuts, len(lengths) - parts + 1 + steps), len(lengths)])
+
+
+def normalised(weights: Sequence[float]) -> np.ndarray:
+    """Weights that sum to 1."""
+    return np.asarray(weights, dtype=float) / np.sum(weights)

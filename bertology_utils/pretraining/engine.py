@@ -213,6 +213,7 @@ class Pretraining:
         return {
             "corpus_losses": {name: float(np.mean(found)) for name, found in losses.items()},
             "unknown_shares": {name: unknown_share(self.batches.held_out[name], unk) for name in read},
+            "amounts": self.batches.amounts_read(self.tokenizer, self.tokens),
         }
 
     def _masked_loss(self, batch: Batch) -> float:

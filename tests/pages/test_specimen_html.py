@@ -1,5 +1,6 @@
 """The specimens' page: every model and paradigm is shown, at the place that its score says, with words beside signs."""
 
+import json
 import re
 import shutil
 
@@ -64,9 +65,12 @@ def test_the_table_has_every_number_with_its_interval(scores):
 
 def test_every_embedded_model_has_a_line_in_its_family(tmp_path, scores):
     make_family(tmp_path)
+    read = {"books": {"words": 2e6, "times": 0.25}, "news": {"words": 1.5e6, "times": 3.0}}
+    with open(tmp_path / "models" / "ladder-2m" / "evaluations.jsonl", "a") as log:
+        log.write(json.dumps({"step": 100, "mlm_loss": 4.0, "amounts": read}) + "\n")
     table = specimens.model_table(tmp_path, pd.concat([scores, scored(row("ladder-2m", "average", 55))]))
     for text in ("Specimens", "Sizes: ladder", "Seeds of ladder-2m", "2 × 8 × 4", "4.00 nats", "@0, @5, @40",
-                 "55.0 % (twin 50.0 %)"):  # fmt: skip
+                 "55.0 % (twin 50.0 %)", "3.5 million, texts 0.2 to 3.0 times over"):  # fmt: skip
         assert text in table
     assert table.count("<table") == 3 and table.count("<tr>") == 3 + 4
 

@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -381,3 +382,16 @@ def test_weights_come_from_the_phase_or_from_the_sizes(tmp_path):
     assert explicit == [1.0, 2.0, 0.0]
     assert named[1] == 0 and named[0] / named[2] == pytest.approx((sizes["a"] / sizes["c"]) ** 0.5)
     assert all_of_them == pytest.approx(list(smoothed_weights(list(sizes.values()), 0.5)))
+
+
+def test_words_and_passes_are_counted_by_corpus(folder):
+    """All text once is one pass and the words that a reader counts; a corpus with half of the weight gets half."""
+    corpora = {name: str(write_corpus(folder / f"{name}.txt", STORIES * 9)) for name in ("a", "b")}
+    phases = [{"steps": 3, "length": 8, "mixture": {"a": 2}}, {"steps": 1, "length": 8, "mixture": {"a": 1, "b": 3}}]
+    chosen = config(folder, corpora=corpora, phases=phases)
+    tokenizer = run_tokenizer(chosen)
+    batches, text = Batches(chosen, tokenizer), Batches(chosen, tokenizer).train["a"].text
+    found = batches.amounts_read(tokenizer, 16 * len(text))
+    assert {name: round(of["times"], 6) for name, of in found.items()} == {"a": 13.0, "b": 3.0}
+    words = len(re.findall(r"\w+", tokenizer.decode(text.tolist())))
+    assert found["b"]["words"] == pytest.approx(3 * words)

@@ -133,6 +133,7 @@ def test_the_finished_model_is_loaded_as_a_specimen(folder):
     assert evaluations[-1]["step"] == 6 and evaluations[-1]["perplexity"] > 1
     assert (final / "evaluations.jsonl").read_text() == (final.parent / "evaluations.jsonl").read_text()
     assert evaluations[-1]["unknown_shares"] == {"toy": 0.0} and evaluations[-1]["corpus_losses"]["toy"] > 0
+    assert 0 < evaluations[-1]["amounts"]["toy"]["words"] < evaluations[-1]["tokens"]
     for place in (final, final.parent / "step-0"):
         specimen = load(str(place))
         assert (specimen.layers, specimen.width, specimen.has_mlm_head) == (1, 16, True)
