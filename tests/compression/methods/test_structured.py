@@ -93,6 +93,7 @@ def test_the_cut_network_learns_in_all_that_is_left(network, batch, gates):
 
 
 def test_hard_concrete_gates_are_open_as_often_as_expected():
+    torch.manual_seed(0)
     gates = HardConcrete(20_000)
     with torch.no_grad():
         for odds in (-2.0, 0.0, 1.0):
