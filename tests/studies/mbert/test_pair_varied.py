@@ -19,14 +19,6 @@ SEEDS = (7, 8)
 
 
 @pytest.fixture
-def small(monkeypatch):
-    monkeypatch.setattr(shared_words, "READ", 40)
-    monkeypatch.setattr(shared_words, "ASKED", 8)
-    monkeypatch.setattr(shared_words, "TAGGED", 30)
-    monkeypatch.setattr(shared_words, "RECIPE", replace(shared_words.RECIPE, steps=2))
-
-
-@pytest.fixture
 def model(small):
     return shared_words.Seed(7).untrained(shared_words.RECIPE)
 

@@ -1,22 +1,11 @@
 """Pairs with and without shared words: what is asked, and that a seed has everything of its own."""
 
-from dataclasses import replace
-
 import numpy as np
-import pytest
 
 from bertology_utils.studies.mbert import crosslingual, shared_words
 from bertology_utils.verdicts.claims import claim_by_id
 
 SEEDS = (7, 8)
-
-
-@pytest.fixture
-def small(monkeypatch):
-    monkeypatch.setattr(shared_words, "READ", 40)
-    monkeypatch.setattr(shared_words, "ASKED", 8)
-    monkeypatch.setattr(shared_words, "TAGGED", 30)
-    monkeypatch.setattr(shared_words, "RECIPE", replace(shared_words.RECIPE, steps=2))
 
 
 def test_the_samples_are_those_of_the_claims(small):
