@@ -30,7 +30,7 @@ from bertology_utils.studies.mbert import (
     tuned_all_pairs,
     with_adapters,
 )
-from bertology_utils.studies.overparametrization import head_gates, light_convolutions
+from bertology_utils.studies.overparametrization import head_gates, light_convolutions, translator_heads
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
     batch_ladder,
@@ -85,6 +85,7 @@ MODULES = (
     counter_examples,
     head_gates,
     light_convolutions,
+    translator_heads,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
