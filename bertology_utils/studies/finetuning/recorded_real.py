@@ -28,13 +28,20 @@ ARMS = {
 class Real(Recorded):
     """What the file says of real sets."""
 
-    def by_set(self) -> dict[str, dict[str, np.ndarray]]:
-        """{set: {condition in words: scores, (seeds, 1)}}. Raises NotAskable where no set has five seeds."""
-        found = {
-            name: {words: per_seed(self._scores(self.named, row, *place)) for words, place in ARMS.items()}
+    def by_set(self) -> dict[str, dict[str, np.ndarray | float]]:
+        """{set: {condition in words: scores, (seeds, 1), or the one score of all seeds}}.
+
+        Raises NotAskable where no set has five seeds.
+        """
+        scores = {
+            name: {words: self._scores(self.named, row, *place) for words, place in ARMS.items()}
             for row, name in REAL.items()
         }
-        found = {name: own for name, own in found.items() if min(map(len, own.values())) >= SEEDS}
+        found = {
+            name: {words: per_seed(values) if np.ptp(values) else values.iloc[0] for words, values in own.items()}
+            for name, own in scores.items()
+            if min(map(len, own.values())) >= SEEDS
+        }
         if not found:
             raise NotAskable(f"No real set has {SEEDS} recorded seeds of {self.named.rpartition(' ')[0]}.")
         return found

@@ -75,13 +75,11 @@ def test_a_set_is_a_row_that_is_asked_for_by_name(tiny, name) -> None:
 
 
 def lines(model: str, row: str, tuned: float, random: float, bag: float, seeds: int = SEEDS) -> list[Unit]:
-    """Scores of seeds, with noise that is not shared."""
-    rng, score = np.random.default_rng(0), dict(zip(ARMS, (tuned, random, 0.5, bag, 0.5), strict=True))
-    return [
-        Unit(model, row, seed, *ARMS[words], score[words] + rng.normal(0, 0.01), 320, "", 0.0, "", "")
-        for words in ARMS
-        for seed in range(seeds)
-    ]
+    """Scores of seeds, with noise that is not shared; that of one answer is always 0."""
+    rng, score = np.random.default_rng(0), dict(zip(ARMS, (tuned, random, 0.5, bag, 0.0), strict=True))
+    found = [(words, seed, score[words]) for words in ARMS for seed in range(seeds)]
+    noisy = [(words, seed, mean and mean + rng.normal(0, 0.01)) for words, seed, mean in found]
+    return [Unit(model, row, seed, *ARMS[words], own, 320, "", 0.0, "", "") for words, seed, own in noisy]
 
 
 def test_planted_leads_are_told_and_none_is_not() -> None:
@@ -89,6 +87,7 @@ def test_planted_leads_are_told_and_none_is_not() -> None:
     units += [*lines("m 1", "rte", 0.7, 0.55, 0.8), *lines("m 1", "mrpc", 0.9, 0.5, 0.5, seeds=SEEDS - 1)]
     read = Real(units, "m 1")
     assert list(read.by_set()) == ["SST-2", "CoLA", "RTE"]
+    assert read.by_set()["SST-2"]["one answer"] == 0 and read.by_set()["SST-2"]["bag of words"].shape == (SEEDS, 1)
     told = read.told()
     assert [told[word].split()[0] for word in ("both", "one", "neither")] == ["SST-2", "RTE", "CoLA"]
     assert read.published() == pytest.approx({"SST-2": 0.92, "RTE": 0.646})
