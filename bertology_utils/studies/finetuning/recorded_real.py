@@ -49,7 +49,7 @@ class Real(Recorded):
     def told(self) -> dict[str, str]:
         """Sets on which tuned pre-trained weights lead random ones and a bag of words (`both`), one of them, `neither`.
 
-        Both leads in points, each interval by itself. Raises NotAskable as `by_set`.
+        Both leads in hundredths of the score, each interval by itself. Raises NotAskable as `by_set`.
         """
         found = {"neither": [], "one": [], "both": []}
         for name, own in self.by_set().items():
