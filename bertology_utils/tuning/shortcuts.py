@@ -5,12 +5,14 @@ hypothesis follows exactly when all its words occur in the premise; in the chall
 of mccoy2019right, all words always occur and only the structure decides. Splits share no content word.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 import numpy as np
+from scipy.sparse import hstack, spmatrix
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import normalize
 
 from bertology_utils.errors import BertologyError, unknown
 from bertology_utils.language.lexicon import PERSON, Lexicon, load_lexicon
@@ -180,3 +182,30 @@ def bag_of_words(train: Examples, test: Examples, part: str = "second") -> np.nd
     counts = CountVectorizer(analyzer=lambda words: words)
     model = LogisticRegression(max_iter=500).fit(counts.fit_transform(sentences(train)), train.labels)
     return model.predict(counts.transform(sentences(test))) == np.asarray(test.labels)
+
+
+def bag_predictions(train: Examples, test: Examples) -> np.ndarray:
+    """What a regression on words puts out, as `training.predict`: (items, classes), or grades (items, 1).
+
+    Of pairs it knows which words both have and which one alone has, and what share of either the other has.
+    """
+    words = CountVectorizer(analyzer=_lower, binary=True).fit([*train.sentences, *(train.pairs or ())])
+    seen, new = (_bag(words, part) for part in (train, test))
+    if train.graded:
+        return Ridge().fit(seen, train.labels).predict(new)[:, None]
+    return LogisticRegression(max_iter=500).fit(seen, train.labels).predict_proba(new)
+
+
+def _lower(words: Sequence[str]) -> list[str]:
+    return [word.lower() for word in words]
+
+
+def _bag(words: CountVectorizer, examples: Examples) -> spmatrix:
+    """(items, words), each row of length 1; of pairs (items, twice the words and 4 times both shares)."""
+    first = words.transform(examples.sentences)
+    if examples.pairs is None:
+        return normalize(first)
+    second = words.transform(examples.pairs)
+    sides = [[_lower(words) for words in side] for side in (examples.sentences, examples.pairs)]
+    shares = [lexical_overlap(Examples(one, examples.labels, two)) for one, two in (sides, sides[::-1])]
+    return hstack([normalize(hstack([first.minimum(second), abs(first - second)])), 4 * np.stack(shares, 1)]).tocsr()

@@ -35,10 +35,10 @@ from bertology_utils.tuning.regimens import (
 
 @dataclass(frozen=True)
 class Examples:
-    """Labelled sentences (sequences of words), or pairs of them; labels are classes 0..C-1, or grades of 0, 1, ..."""
+    """Labelled sentences (sequences of words), or pairs of them; labels are classes 0..C-1, or grades."""
 
     sentences: Sequence[Sequence[str]]
-    labels: Sequence[int]
+    labels: Sequence[int] | Sequence[float]
     pairs: Sequence[Sequence[str]] | None = None
     graded: bool = False
 
@@ -151,7 +151,8 @@ def _batches(specimen, encodings, labels: np.ndarray, budget: int, order: np.ran
     made = []
     for group in groups:
         batch = model_inputs(specimen, [encodings[i] for i in group])
-        made.append((np.asarray(group), {**batch, "labels": torch.as_tensor(labels[group], dtype=torch.long)}))
+        kind = torch.float32 if labels.dtype.kind == "f" else torch.long
+        made.append((np.asarray(group), {**batch, "labels": torch.as_tensor(labels[group], dtype=kind)}))
     return made
 
 
@@ -338,8 +339,9 @@ def correctness(classifier: Classifier, specimen: Specimen, examples: Examples) 
 
 def right(predicted: np.ndarray, examples: Examples) -> np.ndarray:
     """Is the most probable class, or the nearest whole grade, right? What `predict` gives -> (items,) booleans."""
-    best = predicted[:, 0].round() if examples.graded else predicted.argmax(1)
-    return best == np.asarray(examples.labels)
+    if examples.graded:
+        return predicted[:, 0].round() == np.round(examples.labels)
+    return predicted.argmax(1) == np.asarray(examples.labels)
 
 
 def task_score(predicted: np.ndarray, examples: Examples) -> float:

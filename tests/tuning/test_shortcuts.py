@@ -15,6 +15,7 @@ from bertology_utils.studies.generalization.reading_comprehension import (
 )
 from bertology_utils.tuning.shortcuts import (
     bag_of_words,
+    bag_predictions,
     by_pair,
     challenge_kinds,
     lexical_overlap,
@@ -37,6 +38,21 @@ def test_a_bag_of_words_cannot_solve_the_challenge():
     train, test = (overlap_pairs(600, biased=False, seed=i) for i in (0, 1))
     swaps = np.array(challenge_kinds(600)) == "swap"
     assert abs(bag_of_words(train, test)[swaps].mean() - 0.5) < 0.12
+
+
+def test_a_bag_of_pairs_finds_what_they_share_and_no_order():
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(4000)]
+    firsts = [list(rng.choice(words, 6)) for _ in range(300)]
+    labels = rng.integers(0, 2, 300)
+    both = list(zip(firsts, labels, strict=True))
+    copies = [list(rng.permutation(own)) if label else list(rng.choice(words, 6)) for own, label in both]
+    turned = [own if label else own[::-1] for own, label in both]
+    for seconds, low, high in ((copies, 0.95, 1.0), (turned, 0.3, 0.7)):
+        train, test = (Examples(firsts[own], labels[own], seconds[own]) for own in (slice(200), slice(200, 300)))
+        assert low <= (bag_predictions(train, test).argmax(1) == test.labels).mean() <= high
+    graded = [Examples(part.sentences, part.labels / 2, part.pairs, graded=True) for part in (train, test)]
+    assert bag_predictions(*graded).shape == (100, 1)
 
 
 def test_pairs_share_premises_but_splits_share_no_content_words():

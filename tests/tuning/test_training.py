@@ -214,6 +214,13 @@ def test_grades_are_learnt_as_numbers_and_scored_by_their_correlation(tiny):
     assert run.losses[-5:].mean() < run.losses[:5].mean()
 
 
+def test_grades_between_whole_ones_stay_what_they_are(tiny):
+    graded = training.Examples([["the", "cat"], ["a", "dog"]], [0.4, 2.6], [["a", "dog"]] * 2, graded=True)
+    (_, batch), *_ = training.batches(tiny, graded)
+    assert sorted(batch["labels"].tolist()) == pytest.approx([0.4, 2.6])
+    assert training.right(np.array([[0.3], [2.2]]), graded).tolist() == [True, False]
+
+
 def test_classes_are_scored_by_the_share_that_is_right():
     right = np.eye(2)[list(TEST.labels)]
     assert training.task_score(right, TEST) == 1 and training.task_score(1 - right, TEST) == 0

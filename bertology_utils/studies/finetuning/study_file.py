@@ -24,11 +24,12 @@ from bertology_utils.models import Specimen, load, twin
 from bertology_utils.provenance import hardware
 from bertology_utils.studies.finetuning.conditions import ADAPTER_RATE, TASKS, adapter_size
 from bertology_utils.studies.finetuning.inside import adapter_sizes, layers_read
+from bertology_utils.studies.finetuning.real_tasks import REAL, glue_score, majority, real_examples
 from bertology_utils.studies.finetuning.tricks import FEW, LEARNT, SIZED, SIZES, by_size, many_starts, stages, tricks
 from bertology_utils.tuning import comparisons
 from bertology_utils.tuning.changes import representation_change
 from bertology_utils.tuning.classification_tasks import GRADED, examples
-from bertology_utils.tuning.shortcuts import bag_of_words
+from bertology_utils.tuning.shortcuts import bag_of_words, bag_predictions
 from bertology_utils.tuning.training import Examples, finetune, task_score
 
 PATH = Path("results") / "finetuning.csv"
@@ -37,7 +38,7 @@ PRETRAINED = "pre-trained"
 RANDOM = ("random 1", "random 2", "random 3")  # starts
 FROZEN = {"frozen": "mean", "cls": "cls", "untrained": "untrained"}  # condition -> of `frozen_predictions`
 ARMS = ("tuned", *FROZEN)
-BAG = "bag of words"
+BAG, MAJORITY = "bag of words", "majority"
 LUCK = "starts and orders"  # voice on few sentences
 GRID, CHANCE = "grid", "chance"
 BESIDE = ("paraphrase", GRADED)  # a task of pairs and one of grades, which no claim asks for
@@ -51,6 +52,7 @@ STAGED = "stages"  # tuned on another task before
 SIZED_ADAPTERS, LAYERS_READ = "adapter sizes", "layers read"  # tense on few sentences, seen inside
 STARTED = "many starts"  # runs on few sentences, scored early and at the end
 ROWS = (*TASKS, LUCK, *BESIDE, ADAPTERS, MOVED, TRICKED, *BY_SIZE, STAGED, STARTED, SIZED_ADAPTERS, LAYERS_READ)
+NAMED = (*ROWS, *REAL)  # real sets are measured where they are asked for by name: not everybody has them
 TOLD = 16  # scores of a row that are printed
 FEW_ASKED = (LUCK, MOVED, TRICKED, *BY_SIZE, STAGED, STARTED, SIZED_ADAPTERS, LAYERS_READ)  # `Plan.asked` of them
 
@@ -61,7 +63,7 @@ class Plan:
 
     few: sentences to train where starts and orders are crossed, `crossed` of each. asked: to score in `FEW_ASKED`.
     passes: of adapters and of the tuned copies that they are set against. controls: the first seeds, in which rows of
-    one start have a random one too.
+    one start have a random one too. real: examples to train on a real set.
     """
 
     train: int = 160
@@ -73,6 +75,7 @@ class Plan:
     crossed: int = 4
     passes: int = 6
     controls: int = 5
+    real: int = 256
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,8 @@ class Unit:
 
 def known_row(name: str) -> str:
     """The name itself. Raises BertologyError for a row that the study has not."""
-    if name not in ROWS:
-        raise unknown("row of the study", name, ROWS)
+    if name not in NAMED:
+        raise unknown("row of the study", name, NAMED)
     return name
 
 
@@ -121,7 +124,9 @@ def known_row(name: str) -> str:
 
 
 def drawn(name: str, seed: int, plan: Plan) -> tuple[Examples, Examples]:
-    """Training and test examples of a seed's own, with different content words."""
+    """Training and test examples of a seed's own; of the grammar's tasks, with different content words."""
+    if name in REAL:
+        return real_examples(name, plan.real, plan.test, FIRST_SEED + seed)
     few = {LUCK: TASKS[0], SIZED_ADAPTERS: TASKS[2], LAYERS_READ: TASKS[2]}
     if name in few:
         name, plan = few[name], replace(plan, train=plan.few, test=plan.asked)
@@ -163,6 +168,7 @@ def units(specimen: Specimen, name: str, seed: int, plan: Plan) -> list[Unit]:
     special = {LUCK: _luck, ADAPTERS: _served, MOVED: _moved, STARTED: _started}
     special |= dict.fromkeys((TRICKED, STAGED, *BY_SIZE), partial(_compared, name))
     special |= dict.fromkeys((SIZED_ADAPTERS, LAYERS_READ), partial(_inside, name))
+    special |= dict.fromkeys(REAL, partial(_real, name))
     lines = special.get(name, partial(_arms, name))
     for start, arm, scores, more in lines(specimen, seed, plan):
         values = " ".join(f"{value:.4f}" for value in more)
@@ -190,6 +196,22 @@ def _arms(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line
             yield start, arm, scores, scores if len(scores) > 1 else []
     if not train.graded:
         yield "", BAG, bag_of_words(train, test), []
+
+
+def _real(name: str, specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
+    """Both starts tuned, a classifier on frozen vectors, a bag of words, and the same answer always."""
+    (train, test), own_seed = drawn(name, seed, plan), FIRST_SEED + seed
+    pool = "pair" if train.pairs else "mean"
+    for start, own in starts(specimen, name, seed).items():
+        run = finetune(own, train, test, own_seed, epochs=plan.epochs, budget=128, pool=pool)
+        yield start, "tuned", [glue_score(name, run.probabilities, test)], []
+    found = {
+        (PRETRAINED, "frozen"): comparisons.frozen_predictions(specimen, train, test, plan.heads, own_seed)["mean"],
+        ("", BAG): bag_predictions(train, test),
+        ("", MAJORITY): majority(train, test),
+    }
+    for place, predicted in found.items():
+        yield *place, [glue_score(name, predicted, test)], []
 
 
 def _luck(specimen: Specimen, seed: int, plan: Plan) -> Iterator[Line]:
