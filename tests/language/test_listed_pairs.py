@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from bertology_utils.language.items import ITEMS
 from bertology_utils.language.lexicon import article
 from bertology_utils.language.listed_pairs import classified_things, negation_clozes, role_reversal_pairs
 from bertology_utils.language.pairs import MASK
@@ -13,6 +14,19 @@ def test_role_reversal_keeps_the_bag_of_words():
     for pair in pairs:
         assert Counter(pair.good) == Counter(pair.bad) and len(pair.differing()) == 2
         assert pair.good[pair.focus] == pair.bad[pair.focus] == pair.condition["verb"]
+
+
+def test_more_events_are_other_ones_and_those_of_the_scenes():
+    listed, all_of_them = ({p.condition["event"] for p in role_reversal_pairs(more=more)} for more in (False, True))
+    more = [event.split() for event in all_of_them - listed]
+    assert listed < all_of_them and len(more) == len(ITEMS["more_roles"]) > 200
+    told = {(f"the {agent}", f"the {patient}") for agent, _, patient in more}
+    assert told <= {(who, " ".join(deed.split()[1:])) for who, deeds in ITEMS["scenes"].items() for deed in deeds}
+
+
+def test_things_in_places_are_no_places_and_none_is_named_twice():
+    things, places = ITEMS["things"].split(), " ".join(ITEMS["levels"]).split()
+    assert len(things) == len(set(things)) == 120 and not set(things) & set(places)
 
 
 def test_negation_clozes_swap_true_and_false():
