@@ -3,7 +3,7 @@
 from collections import Counter
 
 from bertology_utils.language.items import ITEMS
-from bertology_utils.language.lexicon import article
+from bertology_utils.language.lexicon import SPLITS, UNIONS, article, load_lexicon
 from bertology_utils.language.listed_pairs import classified_things, negation_clozes, role_reversal_pairs
 from bertology_utils.language.pairs import MASK
 
@@ -16,12 +16,19 @@ def test_role_reversal_keeps_the_bag_of_words():
         assert pair.good[pair.focus] == pair.bad[pair.focus] == pair.condition["verb"]
 
 
-def test_more_events_are_other_ones_and_those_of_the_scenes():
-    listed, all_of_them = ({p.condition["event"] for p in role_reversal_pairs(more=more)} for more in (False, True))
-    more = [event.split() for event in all_of_them - listed]
-    assert listed < all_of_them and len(more) == len(ITEMS["more_roles"]) > 200
-    told = {(f"the {agent}", f"the {patient}") for agent, _, patient in more}
-    assert told <= {(who, " ".join(deed.split()[1:])) for who, deeds in ITEMS["scenes"].items() for deed in deeds}
+def test_events_of_living_beings_are_new_and_none_is_reversed():
+    old, new = ([row.split() for row in ITEMS[name]] for name in ("roles", "living_roles"))
+    pairs = {frozenset((agent, patient)) for agent, _, patient in new}
+    assert len(pairs) == len(new) >= 160 and not pairs & {frozenset((agent, patient)) for agent, _, patient in old}
+    assert max(Counter(noun for agent, _, patient in new for noun in (agent, patient)).values()) <= 8
+    assert {pair.condition["event"] for pair in role_reversal_pairs(listed="living_roles")} == {*ITEMS["living_roles"]}
+
+
+def test_events_of_living_beings_have_no_noun_that_the_lexicon_lists_as_a_thing():
+    nouns = {noun for row in ITEMS["living_roles"] for noun in row.split()[::2]}
+    kinds = {n.singular: n.kind for split in SPLITS for ns in load_lexicon(split).nouns.values() for n in ns}
+    known = [kinds[noun] for noun in nouns if noun in kinds]
+    assert len(known) > 60 and set(known) <= set(UNIONS["living"])
 
 
 def test_things_in_places_are_no_places_and_none_is_named_twice():
