@@ -328,8 +328,8 @@ class Roles:
 
 
 def role_items(n: int | None = None) -> list[Roles]:
-    """Of `role_reversal_pairs`; the other nouns are those of the next pair in the same frame."""
-    pairs = role_reversal_pairs(n)
+    """Of `role_reversal_pairs` of living beings; the other nouns are those of the next pair in the same frame."""
+    pairs = role_reversal_pairs(n, listed="living_roles")
     asked = [tuple(tuple(mask_word(side, pair.focus)) for side in (pair.good, pair.bad)) for pair in pairs]
     others = _next_of_same_frame([pair.condition["frame"] for pair in pairs])
     events = [str(pair.condition["event"]) for pair in pairs]

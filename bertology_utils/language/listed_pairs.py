@@ -11,11 +11,12 @@ from bertology_utils.language.lexicon import article
 from bertology_utils.language.pairs import MASK, Cloze, MinimalPair
 
 
-def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair]:
+def role_reversal_pairs(n: int | None = None, seed: int = 0, listed: str = "roles") -> list[MinimalPair]:
     """Likely and reversed roles: "he knew which mouse the cat had chased" / "... which cat the mouse had chased".
 
     After ettinger2019what; at most four frames for each of the listed events, shuffled; `focus` is the verb.
-    The words are not split. `condition`: `frame`, `verb`, and `event`, which its frames share.
+    `listed` names their list: "roles", or "living_roles", whose two nouns are living beings. The words are not split.
+    `condition`: `frame`, `verb`, and `event`, which its frames share.
     """
     frames = {
         "active": "the A V the P .",
@@ -24,7 +25,7 @@ def role_reversal_pairs(n: int | None = None, seed: int = 0) -> list[MinimalPair
         "question": "he knew which P the A had V .",
     }
     pairs = []
-    for (agent, verb, patient), (name, frame) in product(_table("roles"), frames.items()):
+    for (agent, verb, patient), (name, frame) in product(_table(listed), frames.items()):
         good = tuple({"A": agent, "V": verb, "P": patient}.get(word, word) for word in frame.split())
         bad = tuple({agent: patient, patient: agent}.get(word, word) for word in good)
         conditions = {"frame": name, "verb": verb, "event": f"{agent} {verb} {patient}"}

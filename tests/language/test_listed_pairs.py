@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from bertology_utils.language.lexicon import article
+from bertology_utils.language.items import ITEMS
+from bertology_utils.language.lexicon import SPLITS, UNIONS, article, load_lexicon
 from bertology_utils.language.listed_pairs import classified_things, negation_clozes, role_reversal_pairs
 from bertology_utils.language.pairs import MASK
 
@@ -13,6 +14,26 @@ def test_role_reversal_keeps_the_bag_of_words():
     for pair in pairs:
         assert Counter(pair.good) == Counter(pair.bad) and len(pair.differing()) == 2
         assert pair.good[pair.focus] == pair.bad[pair.focus] == pair.condition["verb"]
+
+
+def test_events_of_living_beings_are_new_and_none_is_reversed():
+    old, new = ([row.split() for row in ITEMS[name]] for name in ("roles", "living_roles"))
+    pairs = {frozenset((agent, patient)) for agent, _, patient in new}
+    assert len(pairs) == len(new) >= 160 and not pairs & {frozenset((agent, patient)) for agent, _, patient in old}
+    assert max(Counter(noun for agent, _, patient in new for noun in (agent, patient)).values()) <= 8
+    assert {pair.condition["event"] for pair in role_reversal_pairs(listed="living_roles")} == {*ITEMS["living_roles"]}
+
+
+def test_events_of_living_beings_have_no_noun_that_the_lexicon_lists_as_a_thing():
+    nouns = {noun for row in ITEMS["living_roles"] for noun in row.split()[::2]}
+    kinds = {n.singular: n.kind for split in SPLITS for ns in load_lexicon(split).nouns.values() for n in ns}
+    known = [kinds[noun] for noun in nouns if noun in kinds]
+    assert len(known) > 60 and set(known) <= set(UNIONS["living"])
+
+
+def test_things_in_places_are_no_places_and_none_is_named_twice():
+    things, places = ITEMS["things"].split(), " ".join(ITEMS["levels"]).split()
+    assert len(things) == len(set(things)) == 120 and not set(things) & set(places)
 
 
 def test_negation_clozes_swap_true_and_false():
