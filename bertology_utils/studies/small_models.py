@@ -34,6 +34,7 @@ from bertology_utils.studies.overparametrization import head_gates, light_convol
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
     batch_ladder,
+    discriminators,
     document_tasks,
     entity_inputs,
     equal_cost,
@@ -61,6 +62,7 @@ MODULES = (
     batch_ladder,
     purposes,
     purposes_of_words,
+    discriminators,
     in_turn,
     label_inputs,
     document_tasks,
