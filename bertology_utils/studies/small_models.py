@@ -30,7 +30,7 @@ from bertology_utils.studies.mbert import (
     tuned_all_pairs,
     with_adapters,
 )
-from bertology_utils.studies.overparametrization import head_gates, light_convolutions
+from bertology_utils.studies.overparametrization import head_gates, light_convolutions, text_infilling
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
     batch_ladder,
@@ -87,6 +87,7 @@ MODULES = (
     counter_examples,
     head_gates,
     light_convolutions,
+    text_infilling,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}
 
