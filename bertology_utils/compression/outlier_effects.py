@@ -69,10 +69,11 @@ def scan(names: Iterable[str]) -> pd.DataFrame:
     A row a model; by chance: the mean over shuffles. In a net of up to three layers one layer is more than a quarter,
     so that every dimension that deviates anywhere passes the rule.
     """
-    return pd.DataFrame([_scanned(name, load(name).model) for name in names])
+    return pd.DataFrame([scanned(name, load(name).model) for name in names])
 
 
-def _scanned(name: str, model: nn.Module) -> dict[str, str | int | float]:
+def scanned(name: str, model: nn.Module) -> dict[str, str | int | float]:
+    """The row of `scan` of a model, or of one half of it."""
     flags, generator = outliers.deviations(model) > outliers.SIGMAS, np.random.default_rng(0)
     null = [len(persistent(generator.permuted(flags, axis=-1))) for _ in range(SHUFFLES // 5)]
     sizes = {"layers": flags.shape[1], "width": flags.shape[2]}

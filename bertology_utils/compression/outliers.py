@@ -30,7 +30,7 @@ class Outlier:
 
 def output_norms(model: nn.Module) -> list[nn.LayerNorm]:
     """The layer norm after the feed-forward part of each block, first to last."""
-    ends = (".output.LayerNorm", ".output_layer_norm", ".full_layer_layer_norm")
+    ends = (".output.LayerNorm", ".output_layer_norm", ".full_layer_layer_norm", ".final_layer_norm")
     found = [m for name, m in model.named_modules() if name.endswith(ends) and "attention" not in name]
     if len(found) != model.config.num_hidden_layers:
         raise NotAskable(f"{type(model).__name__} has no output layer norm in each block that this module knows.")

@@ -30,10 +30,11 @@ from bertology_utils.studies.mbert import (
     tuned_all_pairs,
     with_adapters,
 )
-from bertology_utils.studies.overparametrization import head_gates, light_convolutions, translator_heads
+from bertology_utils.studies.overparametrization import head_gates, light_convolutions, text_infilling, translator_heads
 from bertology_utils.studies.overview import recurrent
 from bertology_utils.studies.training import (
     batch_ladder,
+    discriminators,
     document_tasks,
     entity_inputs,
     equal_cost,
@@ -61,6 +62,7 @@ MODULES = (
     batch_ladder,
     purposes,
     purposes_of_words,
+    discriminators,
     in_turn,
     label_inputs,
     document_tasks,
@@ -85,6 +87,7 @@ MODULES = (
     counter_examples,
     head_gates,
     light_convolutions,
+    text_infilling,
     translator_heads,
 )
 EXPERIMENTS: dict[str, Experiment] = {name: one for module in MODULES for name, one in module.EXPERIMENTS.items()}

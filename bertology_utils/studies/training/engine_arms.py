@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from bertology_utils.models import Specimen
 from bertology_utils.pretraining.config import PretrainingConfig
@@ -39,16 +40,21 @@ class Arm:
 
 def train(arm: Arm, words: Words, pieces: int, seed: int) -> list[Specimen]:
     """The arm before its first step and at the end of each of its phases, after about `pieces` pieces in all."""
+    return train_with_filler(arm, words, pieces, seed)[0]
+
+
+def train_with_filler(arm: Arm, words: Words, pieces: int, seed: int) -> tuple[list[Specimen], Specimen]:
+    """`train`, and what fills in blanks at the end: the generator that a discriminator has, or the model itself."""
     with TemporaryDirectory() as folder, quiet(), torch.random.fork_rng(devices=[]):
         config = _config(arm, words, Path(folder), seed)
         run = Pretraining(_at_budget(config, pieces))
         ends = list(accumulate(phase.steps for phase in run.config.phases))
-        kept = [_specimen(run, words)]
+        kept = [_specimen(run, run.model, words)]
         while run.step < ends[-1]:
             run.train_step()
             if run.step in ends:
-                kept.append(_specimen(run, words))
-        return kept
+                kept.append(_specimen(run, run.model, words))
+        return kept, _specimen(run, run.network.filler, words)
 
 
 def _config(arm: Arm, words: Words, folder: Path, seed: int) -> PretrainingConfig:
@@ -71,7 +77,7 @@ def _at_budget(config: PretrainingConfig, pieces: int) -> PretrainingConfig:
     return config.model_copy(update={"phases": phases, **shares})
 
 
-def _specimen(run: Pretraining, words: Words) -> Specimen:
-    """A copy of the model as it is now."""
-    model = copy.deepcopy(run.model).eval()
+def _specimen(run: Pretraining, model: nn.Module, words: Words) -> Specimen:
+    """A copy of a model of the run as it is now."""
+    model = copy.deepcopy(model).eval()
     return Specimen("arm", model, word_tokenizer(words), f"step {run.step}", "", "trained for one experiment")
