@@ -124,3 +124,11 @@ def test_a_rival_that_tells_as_much_forbids_every_word_of_transfer() -> None:
     rows = as_many.share_rows(runs(0.9, 0.8))
     assert len(rows) == 11 and rows[0]["English"] == "90" and rows[0]["German"] == "80" and rows[-1]["Finnish"] == "50"
     assert np.mean(as_many.of_rivals(runs(0.9, 0.9, rival=0.85), "en")) == pytest.approx(0.85)
+
+
+def test_an_untrained_network_taught_in_a_language_is_no_rival_there_of_teachers_of_others() -> None:
+    found = runs(0.99, 0.8)
+    known = Runs(found.model, found.twin | {"fr_fr": found.twin["fr_fr"] + 0.48}, networks=3)
+    assert as_many.learnt(known, "fr") and ("es", "fr") in as_many.helped(known)
+    in_english = Runs(found.model, found.twin | {"en_en": found.twin["en_en"] + 0.48}, networks=3)
+    assert not as_many.learnt(in_english, "en") and ("es", "en") not in as_many.helped(in_english)
