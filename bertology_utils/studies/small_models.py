@@ -18,6 +18,7 @@ from bertology_utils.studies.attention import translation_heads
 from bertology_utils.studies.generalization import counter_examples, lessons, two_readers
 from bertology_utils.studies.layers import answering, causal_dependencies
 from bertology_utils.studies.mbert import (
+    as_many,
     carried_over,
     entities,
     following,
@@ -75,6 +76,7 @@ MODULES = (
     shared_words,
     pair_varied,
     following,
+    as_many,
     entities,
     frozen_bottom,
     tuned_all_pairs,
