@@ -17,6 +17,7 @@ from bertology_utils.language.grammar_trees import Sentence
 from bertology_utils.language.pairs import MinimalPair
 from bertology_utils.models import Specimen
 from bertology_utils.recorded_arms import Values, one_by_one
+from bertology_utils.runs import Runs
 from bertology_utils.studies.training.engine_arms import Arm, train_with_filler
 from bertology_utils.text import encode_words, model_inputs
 from bertology_utils.tuning.hidden_words import hidden_words
@@ -194,6 +195,30 @@ def new_words(known: Sequence[Item], asked: Sequence[Item], seed: int) -> tuple[
     words = sorted({word for *_, word in known})
     half = set(np.random.default_rng(seed).permutation(words)[: len(words) // 2].tolist())
     return [item for item in known if item[2] in half], [item for item in asked if item[2] not in half]
+
+
+# ---------------------------------------------------------------- shown
+
+QUESTIONS = {
+    "another noun": "pair_noun_{}",
+    "no noun": "pair_class_{}",
+    "wrong number": "pair_agreement_{}",
+    "probe: tags": "tag_{}_2",
+    "probe: number": "number_{}_2",
+    "probe: roles": "role_{}_2",
+}
+
+
+def by_question(runs: Runs) -> dict[str, dict[str, np.ndarray]]:
+    """{question: {masked model, discriminator, untrained discriminator: shares right, (seeds, 1)}}, of recorded runs."""
+    return {
+        asked: {
+            "masks": runs.model[sample.format("masks")],
+            "discriminator": runs.model[sample.format("replaced")],
+            "untrained": runs.twin[sample.format("replaced")],
+        }
+        for asked, sample in QUESTIONS.items()
+    }
 
 
 EXPERIMENTS = {"replaced-words": one_by_one(of_seed, NEW)}
