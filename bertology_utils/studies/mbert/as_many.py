@@ -214,8 +214,8 @@ def told_transfer(runs: Runs) -> str:
     )
     return (
         f"{said} {len(able)} of {len(WITH_PLURAL)} languages are learnt by who is taught in them. By 95 % intervals "
-        f"over seeds, one a pair, English is carried over to {len(english)} of {len(able) - 1} others, and "
-        f"{len(found)} of {len(able) * (len(able) - 1)} pairs of teacher and asked are above the best rival"
+        f"over seeds, one a pair and uncorrected, English is carried over to {len(english)} of {len(able) - 1} others, "
+        f"and {len(found)} of {len(able) * (len(able) - 1)} pairs of teacher and asked are above the best rival"
         f"{f' (most: {best})' if found else ''}. Articles give French away: an untrained network that was taught in it "
         f"tells {runs.twin['fr_fr'].mean():.0%} of its pairs, and {runs.twin['fr_es'].mean():.0%} of the Spanish ones."
     )
