@@ -210,7 +210,7 @@ QUESTIONS = {
 
 
 def by_question(runs: Runs) -> dict[str, dict[str, np.ndarray]]:
-    """{question: {masked model, discriminator, untrained discriminator: shares right, (seeds, 1)}}, of recorded runs."""
+    """{question: {masked model, discriminator, untrained discriminator: shares right, (seeds, 1)}}, recorded."""
     return {
         asked: {
             "masks": runs.model[sample.format("masks")],
