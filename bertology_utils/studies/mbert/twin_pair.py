@@ -6,7 +6,7 @@ shared word is tagged right by itself, so words in other letters are counted apa
 the rest.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,8 @@ from bertology_utils.language.ten_languages import PIVOT, ParallelSentence
 from bertology_utils.models import Specimen, embedded_models, load, twin
 from bertology_utils.pretraining.sources import twin_sentence
 from bertology_utils.project import find_root
+from bertology_utils.runs import Runs
+from bertology_utils.samples import per_seed
 from bertology_utils.statistics import LEVEL, Measurement
 from bertology_utils.studies.mbert.parallel_text import STOP, Corpus, learn_tags, read, with_english
 from bertology_utils.tuning.two_languages import centred_retrieval
@@ -125,6 +127,28 @@ def recorded(path: Path | None = None) -> ByArm:
         measure: {name: np.array(list(by_seed.values())).T for name, by_seed in arms.items()}
         for measure, arms in found.items()
     }
+
+
+def tagged(scores: Mapping[str, np.ndarray], known: Sequence, unseen: Sequence) -> Runs:
+    """Tags right of words in other letters, the mean of layers 1 to L, (seeds, 1): `no_overlap` and `some_overlap`.
+
+    scores: `recorded` of `MOVED`. majority: of the commonest English tag, in the arm where it does better; the twin's
+    side is of untrained copies.
+    """
+    samples = {"no_overlap": "apart", "some_overlap": "overlapping"}
+    guessed = max(commonest_tag(known, twin_corpus(unseen, overlap)) for overlap in ARMS.values())
+    sides = (
+        {name: per_seed(scores[of(arm)][1:].mean(0)) for name, arm in samples.items()} | {"majority": guessed}
+        for of in (str, untrained)
+    )
+    return Runs(*sides, networks=scores["apart"].shape[1])
+
+
+def commonest_tag(known: Sequence[ParallelSentence], corpus: Corpus) -> float:
+    """Share of the twin's words in other letters that have the commonest tag of the known sentences."""
+    usual = Counter(tag for row in known for tag in row.upos if tag != STOP).most_common(1)[0][0]
+    tags = np.array([tag for row in corpus[TWIN] for tag in row.upos if tag != STOP])
+    return float((tags[is_moved(corpus)] == usual).mean())
 
 
 def untrained(arm: str) -> str:

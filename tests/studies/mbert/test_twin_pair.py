@@ -12,6 +12,8 @@ from bertology_utils.language.ten_languages import parallel_corpus
 from bertology_utils.provenance import origin
 from bertology_utils.studies.mbert import twin_pair as pair
 from bertology_utils.tuning.two_languages import BilingualRecipe, tiny_specimen
+from bertology_utils.verdicts.claims import claim_by_id
+from bertology_utils.verdicts.predictions import CONTRADICTS, REPLICATES, judge, parse
 
 KNOWN, UNSEEN = (parallel_corpus(10, part)["en"] for part in ("train", "test"))
 EVERYTHING = [pair.twin_corpus(rows, overlap) for rows in (KNOWN, UNSEEN) for overlap in (0.0, 0.4)]
@@ -110,3 +112,24 @@ def test_what_is_learnt_without_a_shared_word_leads_untrained_copies(planted, fo
     scores = {"apart": blank + planted + 0.02 * rng.standard_normal((3, 5)), pair.untrained("apart"): blank}
     learnt = pair.learnt_apart(scores)
     assert (learnt.low > 0) == found and learnt.low < 100 * planted < learnt.high
+
+
+@pytest.mark.parametrize(("helped", "verdict"), [(0.1, REPLICATES), (0.0, CONTRADICTS)])
+def test_what_shared_words_add_is_judged_over_seeds(helped, verdict):
+    """A planted lead beyond untrained copies is found, and none refutes the claim that they help."""
+    rng = np.random.default_rng(2)
+    noise = 0.002 * rng.standard_normal((4, 3, 5))
+    scores = dict(zip((*pair.ARMS, *map(pair.untrained, pair.ARMS)), noise, strict=True))
+    scores["apart"] = scores["apart"] + 0.7
+    scores["overlapping"] = scores["overlapping"] + 0.7 + helped
+    found = pair.tagged(scores, KNOWN, UNSEEN)
+    assert found.model["no_overlap"].shape == (5, 1) and found.networks == 5
+    claim = claim_by_id("mbert-shared-wordpieces-help")
+    assert judge(parse(claim.prediction), parse(claim.given), found.model).verdict == verdict
+
+
+def test_the_commonest_tag_is_counted_on_words_in_other_letters():
+    corpus = pair.twin_corpus(UNSEEN, 0.4)
+    known, tags = ([tag for row in rows for tag in row.upos if tag != "PUNCT"] for rows in (KNOWN, UNSEEN))
+    own = np.array(tags)[pair.is_moved(corpus)]
+    assert pair.commonest_tag(KNOWN, corpus) == (own == max(known, key=known.count)).mean()
