@@ -189,7 +189,7 @@ def told(measure: str, scores: Mapping[str, np.ndarray]) -> str:
     if learnt.low > 0:
         judged = "learning adds more with them"
     elif learnt.high < 0:
-        judged = "learning adds less with them, since untrained copies find shared words as well"
+        judged = "learning adds less with them, since untrained copies score higher with them"
     else:
         judged = "whether learning adds more with them stays open"
     return (
